@@ -16,6 +16,8 @@ if __name__ == "__main__":
 
     try:
         execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:  # Ctrl-C, also of run.py's build of the documentation
+        sys.exit(130)
     except ImproperlyConfigured as error:
         sys.exit(f"manage.py: {error}")
     except Error as error:  # of commands that are Django's own; kit.commands handles the others'

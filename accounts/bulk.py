@@ -59,7 +59,7 @@ class AccountBulk(Bulk[M]):
         self.by_external_id: dict[str, M] = {}
         for resource in self.lock():
             self.remember(resource)
-        self.written: list[tuple[M | None, M]] = []  # before and after
+        self.changed_resources: list[tuple[M | None, M]] = []  # before and after
         self.changes: list[audit.Change] = []
 
     @classmethod
@@ -149,19 +149,19 @@ class AccountBulk(Bulk[M]):
     def change(self, resource: M, fields: Validated) -> M:
         raise NotImplementedError
 
-    def note(self, former: M | None, written: audit.AuditedModel, before: dict[str, object]) -> bool:
+    def note(self, former: M | None, changed: audit.AuditedModel, before: dict[str, object]) -> bool:
         """Keep the change, to be written with its audit entry; return False if nothing changes."""
-        entry = audit.build_change(f"{self.kind}.{'updated' if former else 'created'}", written, before)
+        entry = audit.build_change(f"{self.kind}.{'updated' if former else 'created'}", changed, before)
         if entry is not None:
             self.changes.append(entry)
-            self.written.append((former, cast("M", written)))
+            self.changed_resources.append((former, cast("M", changed)))
         return entry is not None
 
     def run(self) -> list[Outcome[M]]:
         outcomes = self.outcomes()
-        if self.written:
+        if self.changed_resources:
             self.release_external_ids()
-            self.write([resource for _, resource in self.written])
+            self.write([resource for _, resource in self.changed_resources])
             audit.record_all(self.changes)
             epochs.bump(self.account_id, self.epoch_names())
             self.gather_statistics()
@@ -171,11 +171,11 @@ class AccountBulk(Bulk[M]):
         """Clear externalIds that resources give up, because another row may have claimed one."""
         released = [
             former.pk
-            for former, resource in self.written
+            for former, resource in self.changed_resources
             if former and get_external_id(former) not in (None, get_external_id(resource))
         ]
         if released:
-            type(self.written[0][1])._default_manager.filter(pk__in=released).update(external_id=None)
+            type(self.changed_resources[0][1])._default_manager.filter(pk__in=released).update(external_id=None)
 
     def write(self, resources: list[M]) -> None:
         """Insert new resources and update changed ones, with what belongs to them."""
@@ -201,7 +201,7 @@ class BulkViewSet(AccountViewSet[M]):
     bulk_serializer: ClassVar[type[StrictSerializer]]  # of the request
     bulk_name: ClassVar[str]  # of the resource in each outcome
     rows: Sequence[Row] | None = None  # if the request is committed in parts
-    done: list[Rendered]  # outcomes of earlier parts, as in the reply
+    earlier_outcomes: list[Rendered]  # outcomes of earlier parts, as in the reply
 
     def read_rows(self) -> Sequence[Row]:
         """Read the rows of the body. Raises ValidationFailed."""
@@ -214,37 +214,45 @@ class BulkViewSet(AccountViewSet[M]):
         """Write the rows, or the next part of them, and return the reply."""
         if self.rows is None:
             rows = part = self.read_rows()
-            done = []
+            outcomes_so_far = []
         else:
             rows = self.rows
-            done = self.done
-            part = rows[len(done) :][:PART_ROWS]
-        if not done:
+            outcomes_so_far = self.earlier_outcomes
+            part = rows[len(outcomes_so_far) :][:PART_ROWS]
+        if not outcomes_so_far:
             self.bulk_class.check(self.account_id, rows)
-        outcomes = self.bulk_class.write_rows(self.account_id, part, index_written_resources(done, self.bulk_name))
-        done = [*done, *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(done))]
-        return Response(bulk_reply(done), HTTPStatus.OK if len(done) == len(rows) else IdempotencyRecord.PARTIAL)
+        outcomes = self.bulk_class.write_rows(
+            self.account_id, part, index_written_resources(outcomes_so_far, self.bulk_name)
+        )
+        outcomes_so_far = [
+            *outcomes_so_far,
+            *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(outcomes_so_far)),
+        ]
+        return Response(
+            bulk_reply(outcomes_so_far),
+            HTTPStatus.OK if len(outcomes_so_far) == len(rows) else IdempotencyRecord.PARTIAL,
+        )
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         if self.action != "bulk" or not others_wait():
             return super().write(handler, request, *args, **kwargs)
         try:
             self.rows = self.read_rows()
-            self.done = []
+            self.earlier_outcomes = []
         except (ApiError, ValidationError):  # raised again in its turn, after the checks of the key
             return super().write(handler, request, *args, **kwargs)
         response = super().write(handler, request, *args, **kwargs)
         while isinstance(response, Response) and is_partial(response):
             let_others_write()
-            self.done = response.data["data"]
+            self.earlier_outcomes = response.data["data"]
             response = super().write(handler, request, *args, **kwargs)
         return response
 
     def resume(self, reply: bytes) -> None:
-        self.done = orjson.loads(reply)["data"]
+        self.earlier_outcomes = orjson.loads(reply)["data"]
 
 
-def index_written_resources(done: Sequence[Rendered], name: str) -> dict[object, int]:
+def index_written_resources(outcomes: Sequence[Rendered], name: str) -> dict[object, int]:
     """Return the ids of the resources that rows have written, with the rows' indexes."""
-    written = [outcome for outcome in done if outcome[name] is not None]
-    return {cast("Rendered", outcome[name])["id"]: cast("int", outcome["index"]) for outcome in written}
+    with_resource = [outcome for outcome in outcomes if outcome[name] is not None]
+    return {cast("Rendered", outcome[name])["id"]: cast("int", outcome["index"]) for outcome in with_resource}

@@ -21,7 +21,8 @@ from kit.storage.replica import REPLICA, measure
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
 # Minimum for a secret, the same as Django's for SECRET_KEY.
-SECRET_CHARACTERS, DIFFERENT_CHARACTERS = 50, 5
+SECRET_CHARACTERS = 50
+DIFFERENT_CHARACTERS = 5
 TOKEN_CHARACTERS = 20
 SHORTEST_PREFIXES = {4: 8, 6: 16}  # widest proxy networks: 10.0.0.0/8, and more IPv6 addresses than any provider has
 SIMILARITY = 0.9  # of 1; DATABASE_USER, which is another program's, and DATABASE_URL have 0.88

@@ -125,13 +125,13 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
         await refuse(error, head, send, close=isinstance(error, InvalidRequest))
         return
     # A body that is too large is rejected by its length, after the key was checked; its content is not needed.
-    of_body = (b"content-length", b"transfer-encoding")
-    headers = [line for line in head.headers.items() if line[0] in LIMITS and line[0] not in of_body]
+    body_headers = (b"content-length", b"transfer-encoding")
+    headers = [line for line in head.headers.items() if line[0] in LIMITS and line[0] not in body_headers]
     if body.length:
         headers.append((b"content-length", b"%d" % body.length))
 
-    gone = Event()
-    left = asyncio.create_task(wait_for_end(receive, gone))
+    is_gone = Event()
+    client_left = asyncio.create_task(wait_for_end(receive, is_gone))
     complete = {**scope, "headers": headers, "complete_at": perf_counter()}
     view = view_at(scope["path"])
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
@@ -145,9 +145,9 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     method = scope["method"]
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
-    token = statements.bound.set(statements.Bound(seconds, gone if reads else None))
+    token = statements.bound.set(statements.Bound(seconds, is_gone if reads else None))
     try:
-        await threads.serve(complete, body.file, send, thread_pool_owner(*who), body.in_memory, left, prepare)
+        await threads.serve(complete, body.file, send, thread_pool_owner(*who), body.in_memory, client_left, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
@@ -164,12 +164,13 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     finally:
         body.close()
         statements.bound.reset(token)
-        left.cancel()
+        client_left.cancel()
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:
     """Answer a request on the event loop without Django."""
-    sent_id, accept = head.header(b"x-request-id"), head.header(b"accept")
+    sent_id = head.header(b"x-request-id")
+    accept = head.header(b"accept")
     if head.path.startswith("/v1/"):
         state = known_limit(head.header(b"authorization"), head.address)
         headers = {**build_headers(state), **error.headers, "Access-Control-Allow-Origin": "*"}

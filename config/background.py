@@ -15,7 +15,7 @@ from prometheus_client import Gauge
 from accounts.webhooks import worker as webhooks
 from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, TELLING, Job, keep, run
 from kit.storage.exclusive import ExclusiveLock
-from kit.storage.outage_causes import log_failure
+from kit.storage.outage_causes import outages
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class SharedWork:
         try:
             is_ours = await asyncio.to_thread(self.lock.take)
         except psycopg.OperationalError as error:
-            log_failure(logger, "Which process runs the shared jobs could not be found out; trying again", error)
+            outages.log(logger, error)
             return
         if is_ours and not self.tasks:
             self.start()

@@ -52,11 +52,11 @@ def copy(show: Show) -> dict[str, int]:
     models = sort_models()
     if not is_under_way():
         begin(models)
-    done = progress()
-    if VERIFIED not in done:
+    progress_by_model = progress()
+    if VERIFIED not in progress_by_model:
         make_partitions()
         for model in models:
-            copy_table(model, done.get(model._meta.db_table, 0), show)
+            copy_table(model, progress_by_model.get(model._meta.db_table, 0), show)
         verify(models)
         reset_sequences(models)
         note_progress(VERIFIED, 1)
@@ -91,16 +91,16 @@ def check_versions() -> None:
 
 def sort_models() -> list[type[Model]]:
     """Return all tables, each after those that it refers to."""
-    left = [
+    remaining = [
         model for model in apps.get_models(include_auto_created=True) if model._meta.managed and not model._meta.proxy
     ]
     models: list[type[Model]] = []
-    while left:
-        ready = [model for model in left if not references(model) & set(left) - {model}]
+    while remaining:
+        ready = [model for model in remaining if not references(model) & set(remaining) - {model}]
         models += ready
-        left = [model for model in left if model not in ready]
+        remaining = [model for model in remaining if model not in ready]
         if not ready:
-            raise CopyError(f"Tables refer to each other in a circle: {left}.")
+            raise CopyError(f"Tables refer to each other in a circle: {remaining}.")
     return models
 
 
@@ -147,7 +147,8 @@ def note_progress(name: str, copied: int) -> None:
 def make_partitions() -> None:
     """Create the monthly partitions of all decisions, so that old months can be dropped one by one."""
     decisions = AccessEvent._base_manager.using(SOURCE).order_by("pk")
-    first, last = decisions.first(), decisions.last()
+    first = decisions.first()
+    last = decisions.last()
     if first is None or last is None:
         return
     month = month_start(first.created)
@@ -156,22 +157,22 @@ def make_partitions() -> None:
         month = month_after(month)
 
 
-def copy_table(model: type[Model], done: int, show: Show) -> None:
-    """Copy the rows behind the first `done`, in batches that commit with their number."""
+def copy_table(model: type[Model], copied: int, show: Show) -> None:
+    """Copy the rows behind the first `copied`, in batches that commit with their number."""
     name = model._meta.db_table
     source = model._base_manager.using(SOURCE)
     if count := source.count():
         show(f"{name}: {count:,} rows")
-    rows = source.order_by("pk")[done:].iterator(chunk_size=BATCH)
+    rows = source.order_by("pk")[copied:].iterator(chunk_size=BATCH)
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     # A row may refer to a later one of its own table: the database checks that when the transaction commits.
-    whole = transaction.atomic() if model in references(model) else nullcontext()
-    with whole:
+    transaction_of_table = transaction.atomic() if model in references(model) else nullcontext()
+    with transaction_of_table:
         for batch in batches(rows):
-            done += len(batch)
+            copied += len(batch)
             with transaction.atomic():
                 model._base_manager._insert(batch, fields=fields, using="default", raw=True)  # type: ignore[attr-defined]
-                note_progress(name, done)
+                note_progress(name, copied)
 
 
 def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:

@@ -58,7 +58,7 @@ def database(data_dir: Path, threads: int) -> dj_database_url.DBConfig:
 
 def databases(data_dir: Path, threads: int) -> dict[str, dj_database_url.DBConfig]:
     """Return Django's DATABASES: the database and, if REPORTS_DATABASE_URL is set, its replica for reports."""
-    of = {"default": database(data_dir, threads)}
+    settings_by_alias = {"default": database(data_dir, threads)}
     if url := env_url("REPORTS_DATABASE_URL", "postgres", "postgresql"):
         # Each report opens a connection of its own. A pool would keep trying to reach a replica that is gone, and log
         # an outage of the database. As from a pool, a new connection must not begin a transaction by itself.
@@ -70,8 +70,8 @@ def databases(data_dir: Path, threads: int) -> dict[str, dj_database_url.DBConfi
                 "REPORTS_DATABASE_URL must lead to one replica. Remove load_balance_hosts from it, or write "
                 "load_balance_hosts=disable if the environment variable PGLOADBALANCEHOSTS is set."
             )
-        of["replica"] = {**replica, "TEST": {"MIRROR": "default"}}
-    return of
+        settings_by_alias["replica"] = {**replica, "TEST": {"MIRROR": "default"}}
+    return settings_by_alias
 
 
 def postgresql(name: str, url: str, **defaults: object) -> dj_database_url.DBConfig:
@@ -136,7 +136,9 @@ def archive_secrets() -> list[str]:
 
     Without both, pyarrow asks the other sources of AWS.
     """
-    key, secret, token = env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY"), env("AWS_SESSION_TOKEN")
+    key = env("AWS_ACCESS_KEY_ID")
+    secret = env("AWS_SECRET_ACCESS_KEY")
+    token = env("AWS_SESSION_TOKEN")
     if env("ARCHIVE_DIR").startswith("s3:") and bool(key) != bool(secret):
         missing = "AWS_SECRET_ACCESS_KEY" if key else "AWS_ACCESS_KEY_ID"
         sys.exit(f"Set the environment variable {missing}, too: AWS_ACCESS_KEY_ID needs AWS_SECRET_ACCESS_KEY.")

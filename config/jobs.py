@@ -70,7 +70,7 @@ class Job:
 
 
 def forget_counts() -> None:
-    rate_limits.forget_counts(stored_now())
+    rate_limits.delete_ended_counts(stored_now())
 
 
 def make_partitions() -> None:

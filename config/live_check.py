@@ -51,7 +51,8 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
     if account is None:
         return None
-    requester, item = choose(query.get("requester", ""), SHOWN_CUSTOMERS), choose(query.get("item", ""), SHOWN_ITEMS)
+    requester = choose(query.get("requester", ""), SHOWN_CUSTOMERS)
+    item = choose(query.get("item", ""), SHOWN_ITEMS)
     body = {"externalId": item, "requester": requester_body(requester), "explain": True, "dryRun": True}
     [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
     answer, problem = (None, outcome.message) if isinstance(outcome, ApiError) else (outcome, "")

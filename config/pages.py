@@ -47,10 +47,10 @@ def home(request: HttpRequest) -> HttpResponse:
     """Return the front page with a live check on the demo account. Works without a database."""
     base = request.build_absolute_uri("/").rstrip("/")
     try:
-        live = live_check(request.GET.dict(), base)
+        check_form = live_check(request.GET.dict(), base)
     except DatabaseError:
-        live = None
-    response = page(request, "home.html", "home", live=live, story=story(base))
+        check_form = None
+    response = page(request, "home.html", "home", live=check_form, story=story(base))
     response["Cache-Control"] = "no-store"  # shows a current decision
     return response
 
@@ -121,8 +121,8 @@ def story(base: str) -> SafeString:
 
 @cache
 def readme_story() -> str:
-    _, _, rest = Path(settings.BASE_DIR, "README.md").read_text().partition(STORY)
-    return render_markdown(rest.partition("\n## ")[0])
+    _, _, story = Path(settings.BASE_DIR, "README.md").read_text().partition(STORY)
+    return render_markdown(story.partition("\n## ")[0])
 
 
 def render_markdown(text: str) -> str:

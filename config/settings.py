@@ -59,7 +59,9 @@ FORMER_PEPPERS = tuple(sha256(b"api-key-pepper:" + text.encode()).digest() for t
 # ALLOWED_HOSTS marks a deployment, as opposed to a trial on one's own machine: cookies are then Secure.
 PUBLIC = bool(env("ALLOWED_HOSTS"))
 ALLOWED_HOSTS = env_hosts("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
-ADMIN, ADMIN_HOST, ADMIN_PORT = admin_settings.ADMIN, admin_settings.ADMIN_HOST, admin_settings.ADMIN_PORT
+ADMIN = admin_settings.ADMIN
+ADMIN_HOST = admin_settings.ADMIN_HOST
+ADMIN_PORT = admin_settings.ADMIN_PORT
 ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:
     ALLOWED_HOSTS.append(ADMIN_HOST)
@@ -180,7 +182,8 @@ DATABASES = database_settings.databases(DATA_DIR, THREADS + HEAVY_THREADS)
 DATABASE_ROUTERS = ["kit.storage.replica.Router"] if "replica" in DATABASES else []
 REPORTS_MAX_LAG = env_int("REPORTS_MAX_LAG", 60, 3_600)  # seconds that the replica may be behind
 ARCHIVE_DIR = database_settings.archive_dir(DATA_DIR / "archive")  # a folder, or s3://bucket/prefix
-ARCHIVE_ENDPOINT, ARCHIVE_REGION = database_settings.archive_endpoint(), env("AWS_REGION")
+ARCHIVE_ENDPOINT = database_settings.archive_endpoint()
+ARCHIVE_REGION = env("AWS_REGION")
 ARCHIVE_SECRETS = database_settings.archive_secrets()
 ARCHIVE_AFTER_DAYS = env_int("ARCHIVE_AFTER_DAYS", 0, 36_500, least=0)  # 0: `manage.py archive_events` removes nothing
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

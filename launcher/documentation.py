@@ -61,7 +61,8 @@ def start_building_docs() -> None:
 def build_docs_beside(service: int) -> None:
     """Build the site, after the service with this process id answers and only while it runs."""
     Thread(target=end_with_service, args=(service,), daemon=True).start()
-    host, port = os.environ.get("HOST") or "127.0.0.1", os.environ.get("PORT") or "8000"
+    host = os.environ.get("HOST") or "127.0.0.1"
+    port = os.environ.get("PORT") or "8000"
     while not accepts_connections(host, port):
         sleep(1)
     os.nice(10)

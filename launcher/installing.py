@@ -15,7 +15,9 @@ from launcher.progress import PackageCount, Progress
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-RUNTIME, DOCS, DEV = "requirements.txt", "requirements-docs.txt", "requirements-dev.txt"
+RUNTIME = "requirements.txt"
+DOCS = "requirements-docs.txt"
+DEV = "requirements-dev.txt"
 ARCHIVE = "requirements-archive.txt"
 EXTRAS = (ARCHIVE,)  # what an installation had once, it keeps
 INCLUDED_LOCKS = {  # a lock has the pins of these, too

@@ -6,7 +6,9 @@ from time import monotonic
 from types import TracebackType
 from typing import Self
 
-SECONDS_IN_TERMINAL, SECONDS_IN_LOG = 1, 10  # between two lines
+# Between two lines.
+SECONDS_IN_TERMINAL = 1
+SECONDS_IN_LOG = 10
 
 
 class Progress:

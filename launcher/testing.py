@@ -7,6 +7,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from math import ceil
 from typing import IO
 
@@ -15,8 +16,8 @@ from launcher.processes import ROOT, start, stop
 
 # Their tests start, stop and starve servers, or drive browsers. The tests of a part run one after the other: on a
 # machine that is busy with many tests, servers would start too late for what is tested.
-SERVERS = {"servers": ("browser", "faults", "release"), "world": ("flows", "world")}
-SLOW_FOLDERS = (*SERVERS["servers"], *SERVERS["world"], "clients", "openapi", "documentation", "admin", "commands")
+SERVERS = {"servers": ("faults", "release"), "browser": ("browser",), "world": ("flows", "world")}
+SLOW_FOLDERS = (*chain.from_iterable(SERVERS.values()), "clients", "openapi", "documentation", "admin", "commands")
 
 # What a caller's environment sets for a server must not change what the tests prove.
 SERVICES = ("DATABASE_URL", "REDIS_URL")
@@ -56,10 +57,13 @@ ARCHIVE = (
 )
 SETTINGS = {*SERVICES, *SERVER, *BOUNDS, *ADMIN, *OBSERVING, *DECISIONS, *PAGES, *WEBHOOKS, *DATA, *ARCHIVE, "DEBUG"}
 
-SQLITE, POSTGRESQL = "sqlite", "postgresql"
+SQLITE = "sqlite"
+POSTGRESQL = "postgresql"
 POLL_SECONDS = 0.1
+WORKERS = (os.cpu_count() or 1) + 1  # one for each core and one more, as some tests wait
 LEGS = {SQLITE: "SQLite", POSTGRESQL: "PostgreSQL + Valkey"}
-PARTS_OF_LEGS = {SQLITE: ["servers"], POSTGRESQL: ["servers", "world"]}
+# Long ones first.
+PARTS_WITH_SERVERS = [(SQLITE, "servers"), (POSTGRESQL, "servers"), (SQLITE, "browser"), (POSTGRESQL, "world")]
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,13 @@ def run_tests(arguments: list[str]) -> int:
         install(stamp, DEV)
     results = [result for side_by_side in plan_phases(options, arguments) for result in run_phases(side_by_side)]
     print("", *(line for _, line in results), sep="\n")
-    passed = all(success for success, _ in results)
-    print("run.py test: all passed" if passed else "run.py test: FAILED", flush=True)
-    return 0 if passed else 1
+    all_passed = all(success for success, _ in results)
+    print("run.py test: all passed" if all_passed else "run.py test: FAILED", flush=True)
+    return 0 if all_passed else 1
 
 
 def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[Phase]]:
-    """Return the phases in their order. Those of an inner list run side by side."""
+    """Return the phases in their order. Those of an inner list run side by side, as far as there are cores."""
     legs = [options.leg] if options.leg else list(LEGS)
     if names_tests(arguments):
         return [[Phase(leg, "", arguments)] for leg in legs if options.leg or leg == SQLITE]
@@ -114,8 +118,11 @@ def plan_phases(options: argparse.Namespace, arguments: list[str]) -> list[list[
     in_process = [*add_workers(arguments, len(legs)), "--part", "in-process"]
     return [
         [Phase(leg, "in process", in_process, environment) for leg in legs],
-        # Servers mostly wait: three parts together keep two cores busy.
-        [Phase(leg, part, [*arguments, "--part", part], environment) for leg in legs for part in PARTS_OF_LEGS[leg]],
+        [
+            Phase(leg, part, [*arguments, "--part", part], environment)
+            for leg, part in PARTS_WITH_SERVERS
+            if leg in legs
+        ],
     ]
 
 
@@ -133,14 +140,10 @@ def names_folders(arguments: list[str]) -> bool:
 
 
 def add_workers(arguments: list[str], phases: int = 1) -> list[str]:
-    """Add the workers of one of as many phases, unless the arguments set their number.
-
-    Together the phases have a worker for each core and one more, as some tests wait.
-    """
+    """Add the workers of one of as many phases, unless the arguments set their number."""
     if any(argument.startswith(("-n", "--numprocesses")) for argument in arguments):
         return arguments
-    workers = ceil(((os.cpu_count() or 1) + 1) / phases)
-    return ["-n", str(min(workers, 8)), "--dist", "worksteal", *arguments]
+    return ["-n", str(min(ceil(WORKERS / phases), 8)), "--dist", "worksteal", *arguments]
 
 
 def commit_sample() -> int:
@@ -199,19 +202,21 @@ class Run:
 
 
 def run_at_once(runs: list[Run]) -> list[tuple[bool, str]]:
-    """Start the runs and wait for all. An interruption ends them."""
-    began = time.monotonic()
+    """Run all, at most WORKERS at the same time. An interruption ends them."""
     processes: list[subprocess.Popen[str]] = []
+    begun: list[float] = []
     results: dict[int, tuple[bool, str]] = {}
     try:
-        for run in runs:
-            processes.append(run.start())
         # Without threads: a signal that reaches one of them would not wake the thread that handles it.
         while len(results) < len(runs):
+            if len(processes) < len(runs) and len(processes) - len(results) < WORKERS:
+                begun.append(time.monotonic())
+                processes.append(runs[len(processes)].start())
+                continue
             for number, process in enumerate(processes):
                 status = None if number in results else process.poll()
                 if status is not None:
-                    results[number] = runs[number].result(status, time.monotonic() - began)
+                    results[number] = runs[number].result(status, time.monotonic() - begun[number])
             time.sleep(POLL_SECONDS)
     except BaseException:
         stop(*processes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from time import monotonic, sleep
+from typing import NamedTuple
 
 from django.apps import apps
 from django.db import OperationalError, transaction
@@ -21,6 +22,13 @@ CONFLICTS = ("55P03", "40P01")  # lock_not_available, deadlock_detected
 PATIENCE_SECONDS = 60
 PAUSE_SECONDS = 0.1
 CHECKS_END_SECONDS = 10  # a check that saw the account is then recorded, or has failed (STATEMENT_SECONDS)
+
+
+class OwnedModel(NamedTuple):
+    """A model of account data, and its lookup path to the account."""
+
+    model: type[Model]
+    account_lookup: str
 
 
 def keeps_ledger(account: Account) -> bool:
@@ -60,7 +68,7 @@ def delete_at_once(account: Account) -> int:
         if not Account.objects.select_for_update().filter(pk=account.pk).exists():
             raise NotFound(f"There is no account '{account.pk}'.")
         epochs.hold(account.pk)
-        list(WebhookEndpoint.objects.select_for_update().filter(account=account).order_by("pk").values_list("pk"))
+        lock_webhook_endpoints(account.pk)
         if keeps_ledger(account):
             raise ValidationFailed(
                 f"{account.pk} has a ledger, which is kept for ever. Suspend it instead.", param="id"
@@ -71,24 +79,29 @@ def delete_at_once(account: Account) -> int:
     return removed
 
 
+def lock_webhook_endpoints(account_id: str) -> None:
+    endpoints = WebhookEndpoint.objects.filter(account_id=account_id)
+    list(endpoints.select_for_update().order_by("pk").values_list("pk"))
+
+
 def delete_late_records(account_id: str) -> int:
     """Delete what checks recorded until the account was gone; return the number of rows.
 
     On PostgreSQL the statement that records a check locks no account, so it sees one that is being deleted. What it
     charges stays: the ledger's trigger permits deletion only while the account exists as a demo.
     """
-    gone = stored_now()
+    deleted_at = stored_now()
     deadline = monotonic() + CHECKS_END_SECONDS
-    while committed_until(gone) < gone and monotonic() < deadline:
+    while committed_until(deleted_at) < deleted_at and monotonic() < deadline:
         sleep(PAUSE_SECONDS)
     with transaction.atomic():
-        return delete_rows(account_id, [step for step in models_in_deletion_order() if step[0] is not Entry])
+        return delete_rows(account_id, [owned for owned in models_in_deletion_order() if owned.model is not Entry])
 
 
-def delete_rows(account_id: str, models: Iterable[tuple[type[Model], str]]) -> int:
+def delete_rows(account_id: str, models: Iterable[OwnedModel]) -> int:
     removed = 0
-    for model, way in models:
-        rows = model._base_manager.filter(**{way: account_id})
+    for owned in models:
+        rows = owned.model._base_manager.filter(**{owned.account_lookup: account_id})
         removed += rows._raw_delete(rows.db)
     return removed
 
@@ -97,26 +110,30 @@ def get_sqlstate(error: OperationalError) -> str | None:
     return getattr(error.__cause__, "sqlstate", None)
 
 
-def models_in_deletion_order() -> list[tuple[type[Model], str]]:
-    """Return the models of account data with their lookup path to the account; referring models come first."""
-    stored = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
-    models = (model for model in stored if model is not AuditEntry)
-    waiting = {model: way for model in models if (way := way_to_account(model))}
-    ordered: list[tuple[type[Model], str]] = []
-    while waiting:
-        referred = {key.related_model for model in waiting for key in foreign_keys(model)}
-        free = [model for model in waiting if model not in referred]
-        ordered += [(model, waiting.pop(model)) for model in free]
+def models_in_deletion_order() -> list[OwnedModel]:
+    """Return the models of account data; referring models come first."""
+    managed = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
+    models = (model for model in managed if model is not AuditEntry)
+    remaining = {model: lookup for model in models if (lookup := account_lookup(model))}
+    ordered: list[OwnedModel] = []
+    while remaining:
+        referred_models = {key.related_model for model in remaining for key in foreign_keys(model)}
+        unreferenced = [model for model in remaining if model not in referred_models]
+        ordered += [OwnedModel(model, remaining.pop(model)) for model in unreferenced]
     return ordered
 
 
-def way_to_account(model: type[Model]) -> str:
+def account_lookup(model: type[Model]) -> str:
     """Return the lookup path to the account, such as `account` or `policy__account`; empty if there is none."""
     keys = foreign_keys(model)
-    if any(key.related_model is Account for key in keys):
-        return next(key.name for key in keys if key.related_model is Account)
-    ways = (f"{key.name}__{way}" for key in keys if (way := way_to_account(key.related_model)))
-    return next(ways, "")
+    for key in keys:
+        if key.related_model is Account:
+            return key.name
+    for key in keys:
+        lookup = account_lookup(key.related_model)
+        if lookup:
+            return f"{key.name}__{lookup}"
+    return ""
 
 
 def foreign_keys(model: type[Model]) -> list[ForeignKey[Model, Model]]:

@@ -48,10 +48,13 @@ class OwnedManager(models.Manager):
     def read(self, account_id: str, id: str, build_other: Build | None = None, end: str = "") -> Row | None:
         if ids.decode(ids.id_prefix(self.model), id) is None:
             return None
-        columns, tables, parameters = self.columns.sql, f"{self.model._meta.db_table} owned", list[Any]()
+        columns = self.columns.sql
+        tables = f"{self.model._meta.db_table} owned"
+        parameters = list[Any]()
         if build_other is not None:
             other, values = build_other(account_id, id)
-            columns, tables = f"{columns}, other.*", f"{tables}, ({other}) other"
+            columns = f"{columns}, other.*"
+            tables = f"{tables}, ({other}) other"
             parameters.extend(values)
         parameters += [prepare(self.model, "id", id), prepare(self.model, "account_id", account_id)]
         where = "owned.id = %s AND owned.account_id = %s AND owned.deleted_at IS NULL"

@@ -4,7 +4,8 @@ from rest_framework.routers import SimpleRouter
 from licensing.access.views import AccessViewSet, DecisionViewSet
 from licensing.clients.views import LicenseClientViewSet
 from licensing.content.views import ContentViewSet
-from licensing.customers.views import RequesterViewSet, merge_route
+from licensing.customers.routes import merge_route
+from licensing.customers.views import RequesterViewSet
 from licensing.drafts.views import PolicyDraftViewSet
 from licensing.edge.crawler_views import CrawlerViewSet
 from licensing.edge.observed_views import ObservedViewSet

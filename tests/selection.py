@@ -35,6 +35,7 @@ ON_SQLITE_ALONE = {
         "test_types",
         "test_typescript",
         "test_wordpress",
+        "test_wordpress_outages",
     ],  # test_python calls the service on both
     "commands": ["test_checks", "test_private_files", "test_settings"],
     "conventions": [
@@ -114,6 +115,7 @@ ON_SQLITE_ALONE = {
         "test_protocol",
         "test_request_lines",
         "test_threads",
+        "test_turns_to_write",
         "test_waiting",
     ],
     "observability": ["test_reading_metrics"],
@@ -172,7 +174,6 @@ BOTH_DATABASES = {
         "test_migrating_online",
         "test_partitions",
         "test_rebuild_usage",
-        "test_seed_demo",
     ],
     "conventions": [
         "test_content_filters",
@@ -196,7 +197,7 @@ BOTH_DATABASES = {
 # Not in the gate: long, or about programs and machines that few changes concern.
 ONLY_IN_ALL = {
     "analytics": ["test_archive_on_s3"],
-    "clients": ["test_generators", "test_next", "test_wordpress"],
+    "clients": ["test_generators", "test_next", "test_wordpress", "test_wordpress_outages"],
     "faults": [
         "test_archive",
         "test_changed_passwords",

@@ -87,7 +87,7 @@ def write_all_due_events() -> int:
 def write_due_events(deadline: Deadline) -> int:
     now = stored_now()
     kind = expiring_kinds[deadline.kind]
-    written = 0
+    count = 0
     with turn_to_write(), transaction.atomic():
         if not try_to_lock_name(LOCK):  # another process writes them
             return 0
@@ -95,8 +95,8 @@ def write_due_events(deadline: Deadline) -> int:
         for chunk in read_in_chunks(rows):
             # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, kind.creation_field) <= row.expires_at - deadline.lead]
-            written += write_events(deadline, due, kind.refresh)
-    return written
+            count += write_events(deadline, due, kind.refresh)
+    return count
 
 
 def read_in_chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:

@@ -162,32 +162,41 @@ def write_queued() -> int:
 
 def write_chunk(chunk: list[UsedUpLimit]) -> int:
     with turn_to_write(), transaction.atomic():
-        known = set(Account.objects.filter(pk__in={one.account_id for one in chunk}).values_list("pk", flat=True))
+        account_ids = set(
+            Account.objects.filter(pk__in={used_up.account_id for used_up in chunk}).values_list("pk", flat=True)
+        )
         # A requester that was erased since then must not be named again.
-        names = names_of({(one.account_id, one.requester_id) for one in chunk if one.requester_id is not None})
-        new = [(one, data) for one in chunk if one.account_id in known and (data := data_of(one, names)) and keep(one)]
+        names = names_of(
+            {(used_up.account_id, used_up.requester_id) for used_up in chunk if used_up.requester_id is not None}
+        )
+        new = [
+            (used_up, data)
+            for used_up in chunk
+            if used_up.account_id in account_ids and (data := data_of(used_up, names)) and keep(used_up)
+        ]
         recording.write_events(
-            [recording.build(one.account_id, LIMIT_REACHED, one.object_id, data) for one, data in new]
+            [recording.build(used_up.account_id, LIMIT_REACHED, used_up.object_id, data) for used_up, data in new]
         )
     return len(new)
 
 
-def data_of(one: UsedUpLimit, names: Names) -> dict[str, object] | None:
+def data_of(used_up: UsedUpLimit, names: Names) -> dict[str, object] | None:
     """Return the event's object; None if its requester no longer exists."""
-    if one.requester_id is None:
-        return one.data
-    requester = one.account_id, one.requester_id
+    if used_up.requester_id is None:
+        return used_up.data
+    requester = used_up.account_id, used_up.requester_id
     if requester not in names:
         return None
-    return {**one.data, "requester": {"id": one.requester_id, "name": names[requester]}}
+    return {**used_up.data, "requester": {"id": used_up.requester_id, "name": names[requester]}}
 
 
-def keep(one: UsedUpLimit) -> bool:
+def keep(used_up: UsedUpLimit) -> bool:
     """Record the announcement. Returns False if another process already made it."""
-    ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(one.ends, UTC))
+    ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(used_up.ends, UTC))
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO accounts_limitnotice (key, ends_at) VALUES (%s, %s) ON CONFLICT DO NOTHING", [one.key, ends]
+            "INSERT INTO accounts_limitnotice (key, ends_at) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+            [used_up.key, ends],
         )
         return cursor.rowcount == 1
 

@@ -98,14 +98,14 @@ def claim(free_slots: Mapping[str, int], default_slots: int, max_claims: int) ->
     endpoints = [endpoint for endpoint in due_endpoints(now) if free_slots.get(endpoint.pk, default_slots) > 0]
     if not endpoints or max_claims <= 0:
         return []
-    claimed: list[ClaimedDelivery] = []
+    deliveries: list[ClaimedDelivery] = []
     with unsynced():
         lease = timezone.now() + LEASE
         for endpoint in endpoints:
-            count = min(free_slots.get(endpoint.pk, default_slots), max_claims - len(claimed))
+            count = min(free_slots.get(endpoint.pk, default_slots), max_claims - len(deliveries))
             if count > 0:
-                claimed += claim_deliveries(endpoint, count, now, lease)
-    return claimed
+                deliveries += claim_deliveries(endpoint, count, now, lease)
+    return deliveries
 
 
 def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease: datetime) -> list[ClaimedDelivery]:
@@ -115,19 +115,19 @@ def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease
         dropped = [row.pk for row in rows if not row.is_single]
         WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
         rows = [row for row in rows if row.is_single]
-    claimed = [
+    deliveries = [
         ClaimedDelivery(row.pk, endpoint, row.event, row.attempts, row.is_single, lease, row.due_at or now)
         for row in rows
     ]
     WebhookDelivery.objects.filter(pk__in=[row.pk for row in rows]).update(due_at=lease)
-    return claimed
+    return deliveries
 
 
-def release_claims(claimed: Sequence[ClaimedDelivery]) -> None:
+def release_claims(deliveries: Sequence[ClaimedDelivery]) -> None:
     """Release deliveries that were claimed but not attempted. Those of locked endpoints wait for the lease to end."""
     with unsynced():
-        endpoints = lock_endpoints({delivery.endpoint.pk for delivery in claimed})
-        for delivery in sorted(claimed, key=lambda delivery: delivery.pk):
+        endpoints = lock_endpoints({delivery.endpoint.pk for delivery in deliveries})
+        for delivery in sorted(deliveries, key=lambda delivery: delivery.pk):
             if delivery.endpoint.pk in endpoints:
                 WebhookDelivery.objects.filter(pk=delivery.pk, due_at=delivery.lease).update(due_at=delivery.due)
 

@@ -43,7 +43,8 @@ MAX_CLAIMS = 2_048
 STOP_SECONDS = 5  # grace period for running attempts at shutdown; others are repeated after their lease ends
 T = TypeVar("T")
 
-DELIVERED, FAILED = "delivered", "failed"
+DELIVERED = "delivered"
+FAILED = "failed"
 outcomes = CountedOutcomes("licensing_webhook_attempts", "Attempts to deliver a webhook, by outcome.", ["outcome"])
 for outcome in (DELIVERED, FAILED):  # creates both series with the value 0
     outcomes.labels(outcome)
@@ -180,10 +181,12 @@ class Worker:
             self.answering.discard(endpoint)
 
     async def settle(self) -> None:
-        unused, self.unused = self.unused, []
+        unused = self.unused
+        self.unused = []
         if unused:
             await self.in_database(lambda: queue.release_claims(unused))
-        results, self.results = self.results, []
+        results = self.results
+        self.results = []
         if results:
             try:
                 locked_results = await self.in_database(lambda: queue.settle(results))

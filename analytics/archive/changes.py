@@ -19,7 +19,7 @@ def note_change(account_id: str, days: Iterable[date]) -> None:
     Raises ValidationError if only the archive has one of these months.
     """
     months = months_containing(days)
-    horizon = hold_off_copies()
+    horizon = lock_out_copies()
     if horizon is not None and any(month < horizon for month in months):
         raise ValidationError(f"Only the archive has decisions before {horizon}. None can be added there.")
     ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
@@ -28,7 +28,7 @@ def note_change(account_id: str, days: Iterable[date]) -> None:
 def note_erasure(account_id: str, days: Iterable[date]) -> None:
     """Mark the months of these days and all that only the archive has. Call it in the transaction of the erasure."""
     changed = Q(month__in=months_containing(days))
-    horizon = hold_off_copies()
+    horizon = lock_out_copies()
     if horizon is not None:
         changed |= Q(month__lt=horizon)
     ArchivedMonth.objects.filter(changed, account_id=account_id).update(is_current=False)
@@ -38,7 +38,7 @@ def months_containing(days: Iterable[date]) -> set[date]:
     return {day.replace(day=1) for day in days}
 
 
-def hold_off_copies() -> date | None:
+def lock_out_copies() -> date | None:
     """Let no copy begin and no horizon move until the commit. Returns the horizon.
 
     This makes it impossible to miss a copy that begins at the same time: either the copy begins after the change is

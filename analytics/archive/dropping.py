@@ -28,7 +28,7 @@ from kit.storage.sqlite_turns import turn_to_write
 logger = logging.getLogger(__name__)
 
 # From the new horizon to the removal: longer than processes remember the horizon and than a reply takes.
-GRACE = 60.0  # seconds
+GRACE_SECONDS = 60.0  # seconds
 
 
 def drop_archived(now: datetime, until: datetime) -> datetime | None:
@@ -97,8 +97,9 @@ def remove_before(horizon: datetime) -> None:
     if not archived.exists():
         return
     before_removal.send(AccessEvent, moment=horizon)
-    sleep(GRACE)
-    if late := list(late_decisions(archived)):
+    sleep(GRACE_SECONDS)
+    late = list(late_decisions(archived))
+    if late:
         logger.warning(
             "%d decisions were recorded into months that had been archived, by a process whose clock was behind. "
             "They stay in the database, where lists do not read them.",

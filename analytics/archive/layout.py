@@ -13,6 +13,13 @@ DATA_FILE = re.compile(r"data/(?P<account>acc_\w+)/(?P<month>\d{4}-(0[1-9]|1[0-2
 METADATA_FILE = re.compile(r"metadata/([\w.-]+\.(json|avro)|version-hint\.text)")
 
 
+class AccountMonth(NamedTuple):
+    """A month of an account's decisions, as its first day."""
+
+    account_id: str
+    month: date
+
+
 class Column(NamedTuple):
     """A column of the table. `kind` is its Iceberg type; `field` is the decision's, None for partition columns."""
 
@@ -65,12 +72,12 @@ def file_uri(account_id: str, month: date, name: str) -> str:
     return f"{data_uri()}/{account_id}/{month:%Y-%m}/{name}.parquet"
 
 
-def month_of_file(uri: str) -> tuple[str, date] | None:
+def month_of_file(uri: str) -> AccountMonth | None:
     """Return the account and month of a data file; None if `file_uri` gives no such URI."""
     match = DATA_FILE.fullmatch(uri.removeprefix(f"{table_uri()}/"))
     if match is None:
         return None
-    return (match["account"], date.fromisoformat(f"{match['month']}-01"))
+    return AccountMonth(match["account"], date.fromisoformat(f"{match['month']}-01"))
 
 
 def is_own_file(uri: str) -> bool:

@@ -31,7 +31,7 @@ def available_archive() -> Iterator[None]:
         raise ServiceUnavailable("The service cannot read its archive of old decisions.") from error
 
 
-def archived_decision(account_id: str, id: str) -> "ArchivedRow | None":
+def find_archived_decision(account_id: str, id: str) -> "ArchivedRow | None":
     """Return the decision if only the archive has it. Raises ServiceUnavailable."""
     horizon = horizon_cache.current()
     if horizon is None:
@@ -42,7 +42,7 @@ def archived_decision(account_id: str, id: str) -> "ArchivedRow | None":
         return find_decision(account_id, id, horizon)
 
 
-def last_archived(account_id: str, requester: int, begin: datetime, end: datetime) -> datetime | None:
+def last_archived_at(account_id: str, requester: int, begin: datetime, end: datetime) -> datetime | None:
     """Return the time of the last decision about a requester (by number) from `begin` up to `end` (excluded).
 
     Raises ServiceUnavailable.
@@ -54,7 +54,7 @@ def last_archived(account_id: str, requester: int, begin: datetime, end: datetim
         return next((position.value for position in query.positions()), None)
 
 
-def archived_number(account_id: str) -> int:
+def count_archived(account_id: str) -> int:
     """Return how many of the account's decisions only the archive has."""
     horizon = stored_horizon()
     if horizon is None:

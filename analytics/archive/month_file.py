@@ -13,8 +13,8 @@ from analytics.archive.layout import is_remote
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.store import file_system, path_from_uri, reading
 
-FOOTERS = 8 << 20  # bytes of remembered footers
-OBJECTS = 1_000  # remembered objects of S3
+FOOTER_CACHE_BYTES = 8 << 20  # bytes of remembered footers
+MAX_CACHED_OBJECTS = 1_000  # remembered objects of S3
 
 
 class MonthFile:
@@ -74,13 +74,15 @@ def open_input(uri: str) -> pa.NativeFile:
 
 
 # The name of a file is never used again, so what is remembered of it stays true.
-@cached(LRUCache(maxsize=OBJECTS), lock=Lock())
+@cached(LRUCache(maxsize=MAX_CACHED_OBJECTS), lock=Lock())
 def open_uri(uri: str) -> pa.NativeFile:
     return open_input(uri)
 
 
 @cached(
-    LRUCache(maxsize=FOOTERS, getsizeof=lambda footer: footer.serialized_size), key=lambda uri, _: uri, lock=Lock()
+    LRUCache(maxsize=FOOTER_CACHE_BYTES, getsizeof=lambda footer: footer.serialized_size),
+    key=lambda uri, _: uri,
+    lock=Lock(),
 )
 def read_footer(uri: str, file: pa.NativeFile) -> FileMetaData:
     return read_metadata(file)

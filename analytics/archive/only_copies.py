@@ -9,7 +9,7 @@ from pyarrow import ArrowException, parquet
 from accounts.models import Account, AuditEntry
 from analytics.archive import store
 from analytics.archive.horizon import stored_horizon
-from analytics.archive.layout import data_uri, month_of_file
+from analytics.archive.layout import AccountMonth, data_uri, month_of_file
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.store import ArchiveError
 from analytics.events.partitions import month_after
@@ -29,26 +29,27 @@ def files_of_only_copies() -> set[str]:
     return {archived.uri for archived in only_copies()}
 
 
-def check_only_copies(*, rows_too: bool) -> None:
-    """Raise ArchiveError if a file that nothing can replace is not in its place; `rows_too` also counts its rows."""
+def check_only_copies(*, count_rows: bool) -> None:
+    """Raise ArchiveError if a file that nothing can replace is not in its place; `count_rows` also counts its rows."""
     expected = {archived.uri: archived for archived in only_copies()}
     if not expected:
         return
     present = store.files()
     missing = sorted(expected.keys() - present)
     if missing:
-        raise ArchiveError(missing_files(missing, len(expected)))
-    if rows_too:
+        raise ArchiveError(describe_missing(missing, len(expected)))
+    if count_rows:
         for uri, archived in expected.items():
             rows = count_rows_in_file(uri)
             if rows != archived.rows:
+                count = "no readable" if rows is None else rows
                 raise ArchiveError(
-                    f"{uri} has {rows if rows is not None else 'no readable'} decisions of {archived.rows}, and "
+                    f"{uri} has {count} decisions of {archived.rows}, and "
                     "nothing else has them. Nothing was deleted. Restore the file from a backup of ARCHIVE_DIR."
                 )
 
 
-def missing_files(missing: Collection[str], expected: int) -> str:
+def describe_missing(missing: Collection[str], expected: int) -> str:
     """Return a sentence that names the first missing file, and where files of the same name are."""
     first = next(iter(missing))
     many = f" So are {len(missing) - 1} more of {expected} such files." if len(missing) > 1 else ""
@@ -71,22 +72,23 @@ def check_copied(uris: Iterable[str]) -> None:
     A database that was restored from an older backup does not know the newest files of the archive.
     """
     for uri in sorted(uris):
-        month = month_of_file(uri)
-        if month is not None and not is_replaceable(uri, *month):
+        account_month = month_of_file(uri)
+        if account_month is not None and not is_replaceable(uri, account_month):
             raise ArchiveError(
                 f"{uri} has decisions that the database lacks. Nothing was deleted. If the database was restored from "
                 "an older backup, this may be their only copy. Move the file out of ARCHIVE_DIR and run it again."
             )
 
 
-def is_replaceable(uri: str, account_id: str, month: date) -> bool:
+def is_replaceable(uri: str, account_month: AccountMonth) -> bool:
+    account_id, month = account_month
     if is_purged(month) or is_deleted(account_id):
         return True
-    least = count_rows_in_file(uri) or 1  # it cannot be read if an interrupted run has written a part of it
+    min_rows = count_rows_in_file(uri) or 1  # it cannot be read if an interrupted run has written a part of it
     other_copy = only_copies().filter(account_id=account_id, month=month).first()
-    if other_copy is not None and (other_copy.rows or 0) >= least:
+    if other_copy is not None and (other_copy.rows or 0) >= min_rows:
         return True
-    return decisions_in_month(account_id, month).count() >= least
+    return decisions_in_month(account_id, month).count() >= min_rows
 
 
 def is_purged(month: date) -> bool:

@@ -31,9 +31,8 @@ from kit.rest.lists.orders import Position
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 
-ArchivedRow = dict[
-    str, object
-]  # an archived decision by the names of the model's columns, with `requester__requester_id`
+# An archived decision by the names of the model's columns, with `requester__requester_id`.
+ArchivedRow = dict[str, object]
 UUID7_TIME_BYTES = 6  # the milliseconds since 1970, at the start of an id
 MILLISECOND = timedelta(milliseconds=1)
 FIELDS = {name: column.field or f"{name}_id" for name, column in COLUMNS.items() if name != "month"} | {"id": "id"}
@@ -123,7 +122,8 @@ class ArchiveQuery(Struct, frozen=True):
         counts: Counter[object] = Counter()
         for group in self.groups():
             check_time(began)
-            if rows := list(self.matching_rows(group)):
+            rows = list(self.matching_rows(group))
+            if rows:
                 counts.update(group.load([column])[column].take(pa.array(rows)).to_pylist())
         return counts
 

@@ -6,7 +6,9 @@ import orjson
 
 from analytics.archive.layout import COLUMNS
 
-REQUESTER, REQUESTER_ID, FACTS = (list(COLUMNS).index(name) for name in ("requester", "requester_id", "facts"))
+REQUESTER = list(COLUMNS).index("requester")
+REQUESTER_ID = list(COLUMNS).index("requester_id")
+FACTS = list(COLUMNS).index("facts")
 RedactFacts = Callable[[dict[str, object]], dict[str, object]]
 redact_facts: RedactFacts
 
@@ -20,10 +22,10 @@ def redact_facts_by(redact: RedactFacts) -> None:
 def redact(chunks: Iterable[Sequence[Sequence[object]]], erased: Mapping[object, str]) -> Iterator[list[list[object]]]:
     """Yield chunks of rows without the data of erased requesters, whose pseudonyms are given by number."""
     for rows in chunks:
-        yield [redacted(row, erased[row[REQUESTER]]) if row[REQUESTER] in erased else list(row) for row in rows]
+        yield [redact_row(row, erased[row[REQUESTER]]) if row[REQUESTER] in erased else list(row) for row in rows]
 
 
-def redacted(row: Sequence[object], pseudonym: str) -> list[object]:
+def redact_row(row: Sequence[object], pseudonym: str) -> list[object]:
     values = list(row)
     values[REQUESTER_ID] = pseudonym
     values[FACTS] = orjson.dumps(redact_facts(orjson.loads(str(row[FACTS])))).decode()

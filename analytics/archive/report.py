@@ -21,7 +21,7 @@ GROUP BY account, month ORDER BY account, month
 
 
 @dataclass(frozen=True)
-class MonthOfAccount:
+class AccountMonthUsage:
     """The requests of an account's requesters in a month, as `GET /v1/analytics/usage` counts them."""
 
     account: str
@@ -33,7 +33,7 @@ class MonthOfAccount:
     requesters: int
 
 
-def report_usage(engine: str, year: int) -> list[MonthOfAccount]:
+def report_usage(engine: str, year: int) -> list[AccountMonthUsage]:
     """Return the months of all accounts that are archived, by account and month.
 
     `engine` is a Spark Connect address such as sc://host:15002; its workers read ARCHIVE_DIR under the same path, or
@@ -51,7 +51,7 @@ def report_usage(engine: str, year: int) -> list[MonthOfAccount]:
     except PySparkException as error:
         raise ArchiveError(f"{engine} did not compute the report: {error}") from None
     return [
-        MonthOfAccount(
+        AccountMonthUsage(
             account=row.account,
             name=names.get(row.account, ""),
             month=row.month,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 from django.conf import settings
@@ -18,9 +19,17 @@ from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, Fil
 from analytics.archive.layout import NAMESPACE, archive_uri, is_remote, table_uri
 from kit.private_files import close_to_everybody, private_directory
 
-# Seconds to connect, seconds without a byte, and attempts. A request fails within 7 seconds if S3 does not answer.
-FOR_REQUESTS = 1.0, 3.0, 2
-FOR_COMMANDS = 5.0, 30.0, 3
+
+class Patience(NamedTuple):
+    """How long S3 may take: seconds to connect, seconds without a byte, and attempts."""
+
+    connect: float
+    read: float
+    attempts: int
+
+
+PATIENCE_OF_REQUESTS = Patience(1.0, 3.0, 2)  # a request fails within 7 seconds if S3 does not answer
+PATIENCE_OF_COMMANDS = Patience(5.0, 30.0, 3)
 
 
 class ArchiveError(ValidationError):
@@ -30,18 +39,19 @@ class ArchiveError(ValidationError):
 def file_system(*, for_requests: bool = False) -> FileSystem:
     if not is_remote():
         return LocalFileSystem()
-    return s3(settings.ARCHIVE_ENDPOINT, settings.ARCHIVE_REGION, *(FOR_REQUESTS if for_requests else FOR_COMMANDS))
+    patience = PATIENCE_OF_REQUESTS if for_requests else PATIENCE_OF_COMMANDS
+    return s3(settings.ARCHIVE_ENDPOINT, settings.ARCHIVE_REGION, patience)
 
 
 @lru_cache(maxsize=4)
-def s3(endpoint: str, region: str, connect: float, silence: float, attempts: int) -> S3FileSystem:
+def s3(endpoint: str, region: str, patience: Patience) -> S3FileSystem:
     pa.set_io_thread_count(settings.THREADS + settings.HEAVY_THREADS)  # so that no request waits for another's
     return S3FileSystem(
         endpoint_override=endpoint or None,
         region=region or None,
-        connect_timeout=connect,
-        request_timeout=silence,
-        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=attempts),
+        connect_timeout=patience.connect,
+        request_timeout=patience.read,
+        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=patience.attempts),
     )
 
 
@@ -49,12 +59,12 @@ def properties() -> dict[str, str]:
     """Return the same for pyiceberg. It would look up the bucket's region at Amazon if none was given."""
     if not is_remote():
         return {}
-    connect, silence, _ = FOR_COMMANDS
+
     options = {
         "s3.endpoint": settings.ARCHIVE_ENDPOINT,
         "s3.region": file_system().region,
-        "s3.connect-timeout": str(connect),
-        "s3.request-timeout": str(silence),
+        "s3.connect-timeout": str(PATIENCE_OF_COMMANDS.connect),
+        "s3.request-timeout": str(PATIENCE_OF_COMMANDS.read),
     }
     return {name: value for name, value in options.items() if value}
 
@@ -69,10 +79,10 @@ def prepare() -> None:
         if file_system().get_file_info(bucket).type == FileType.NotFound:
             raise ArchiveError(f"The bucket {bucket} of ARCHIVE_DIR does not exist.")
     except OSError as error:
-        raise unusable(error) from error
+        raise unusable_error(error) from error
 
 
-def unusable(error: Exception) -> ArchiveError:
+def unusable_error(error: Exception) -> ArchiveError:
     return ArchiveError(f"The archive in {archive_uri()} cannot be read or written: {error}")
 
 

@@ -38,7 +38,16 @@ from pyiceberg.types import (
 from sqlalchemy import URL
 
 from analytics.archive import store
-from analytics.archive.layout import COLUMNS, DECISIONS, NAMESPACE, archive_uri, is_own_file, is_remote, table_uri
+from analytics.archive.layout import (
+    COLUMNS,
+    DECISIONS,
+    NAMESPACE,
+    AccountMonth,
+    archive_uri,
+    is_own_file,
+    is_remote,
+    table_uri,
+)
 from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
 from kit.private_files import private_database, private_directory
@@ -46,9 +55,9 @@ from kit.storage.postgresql.poolers import connection_string
 
 NAME = f"{NAMESPACE}.{DECISIONS}"
 EPOCH = date(1970, 1, 1)
-Month = tuple[str, date]  # an account's id, and the first day of a month
+COPY_AGAIN = "Run `manage.py archive_events --anew` to copy everything again."
 Row = Sequence[object]  # values in the order of COLUMNS
-KINDS: dict[str, PrimitiveType] = {
+ICEBERG_TYPES: dict[str, PrimitiveType] = {
     "boolean": BooleanType(),
     "date": DateType(),
     "int": IntegerType(),
@@ -58,11 +67,11 @@ KINDS: dict[str, PrimitiveType] = {
 }
 SCHEMA = Schema(
     *(
-        NestedField(number, name, KINDS[column.kind], required=column.required)
+        NestedField(number, name, ICEBERG_TYPES[column.kind], required=column.required)
         for number, (name, column) in enumerate(COLUMNS.items(), 1)
     )
 )
-ARROW = schema_to_pyarrow(SCHEMA, include_field_ids=False)
+ARROW_SCHEMA = schema_to_pyarrow(SCHEMA, include_field_ids=False)
 PARTITIONS = PartitionSpec(
     PartitionField(1, 1000, IdentityTransform(), "account"), PartitionField(2, 1001, IdentityTransform(), "month")
 )
@@ -107,22 +116,22 @@ class DecisionTable:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         self.catalogue.engine.dispose()
         if isinstance(error, OSError | pa.ArrowException):
-            raise store.unusable(error) from error
+            raise store.unusable_error(error) from error
 
     @cached_property
     def table(self) -> Table:
-        anew = "Run `manage.py archive_events --anew` to copy everything again."
         try:
             table = self.catalogue.create_table_if_not_exists(
                 NAME, SCHEMA, partition_spec=PARTITIONS, properties=PROPERTIES
             )
         except FileNotFoundError as error:
-            # Otherwise ARCHIVE_DIR names another folder than before.
-            is_lost = store.path_from_uri(table_uri()) in str(error) and only_copies().exists()
-            remedy = "Restore it from a backup of ARCHIVE_DIR." if is_lost else anew
+            remedy = COPY_AGAIN
+            is_in_archive_dir = store.path_from_uri(table_uri()) in str(error)
+            if is_in_archive_dir and only_copies().exists():
+                remedy = "Restore it from a backup of ARCHIVE_DIR."
             raise ArchiveError(f"A file of the archive is missing: {error}. {remedy}") from None
         if table.location() != table_uri():
-            raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {anew}")
+            raise ArchiveError(f"The archive is in {table.location()}, not in ARCHIVE_DIR. {COPY_AGAIN}")
         return table
 
     def is_new(self) -> bool:
@@ -145,10 +154,10 @@ class DecisionTable:
         self.__dict__.pop("table", None)
         delete_except(keep)
 
-    def months(self) -> set[Month]:
+    def months(self) -> set[AccountMonth]:
         """Return the accounts and months that the table has."""
         files = [task.file for task in self.table.refresh().scan().plan_files()]
-        return {(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
+        return {AccountMonth(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
 
     def count_rows(self, account_id: str, month: date) -> int:
         """Return how many decisions the table has of the month."""
@@ -157,16 +166,16 @@ class DecisionTable:
 
     def write(self, path: str, chunks: Iterable[Sequence[Row]]) -> Checksum:
         """Write rows to a file that is not part of the table yet."""
-        written = Checksum()
+        checksum = Checksum()
         with (
             self.table.io.new_output(path).create(overwrite=True) as file,
-            parquet.ParquetWriter(file, ARROW, compression="zstd") as writer,
+            parquet.ParquetWriter(file, ARROW_SCHEMA, compression="zstd") as writer,
         ):
             for rows in chunks:
                 values = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
-                writer.write_table(pa.table(values, schema=ARROW))
-                written.add(rows)
-        return written
+                writer.write_table(pa.table(values, schema=ARROW_SCHEMA))
+                checksum.add(rows)
+        return checksum
 
     def read(self, path: str) -> Iterator[list[Row]]:
         """Yield the rows of a file in its groups."""
@@ -181,9 +190,11 @@ class DecisionTable:
     def replace(self, account_id: str, month: date, path: str | None) -> None:
         """Make the file all that the table has of the month, in one commit; None removes the month."""
         table = self.table.refresh()
+        of_month = month_filter(account_id, month)
+        has_month = any(True for _ in table.scan(row_filter=of_month).plan_files())
         with table.transaction() as transaction:
-            if next(iter(table.scan(row_filter=month_filter(account_id, month)).plan_files()), None) is not None:
-                transaction.delete(month_filter(account_id, month))
+            if has_month:
+                transaction.delete(of_month)
             if path is not None:
                 transaction.add_files([path])
 
@@ -192,11 +203,12 @@ class DecisionTable:
         table = self.table.refresh()
         if len(table.snapshots()) > 1:
             table.maintenance.expire_snapshots().older_than(datetime.now(UTC)).commit()
-        used = {table.metadata_location, *self.write_hint(table)}
-        if (snapshot := table.current_snapshot()) is not None:
-            used |= {snapshot.manifest_list, *(manifest.manifest_path for manifest in snapshot.manifests(table.io))}
-            used |= {task.file.file_path for task in table.scan().plan_files()}
-        delete_except(used | keep)
+        needed = {table.metadata_location, *self.write_hint(table)}
+        snapshot = table.current_snapshot()
+        if snapshot is not None:
+            needed |= {snapshot.manifest_list, *(manifest.manifest_path for manifest in snapshot.manifests(table.io))}
+            needed |= {task.file.file_path for task in table.scan().plan_files()}
+        delete_except(needed | keep)
 
     def write_hint(self, table: Table) -> list[str]:
         """Let engines that know only the folder find the newest version. Returns the files for that.
@@ -210,14 +222,14 @@ class DecisionTable:
         with table.io.new_input(table.metadata_location).open() as file:
             metadata = file.read()
         for uri, content in ((metadata_uri, metadata), (hint_uri, str(number).encode())):
-            with table.io.new_output(uri).create(overwrite=True) as written:
-                written.write(content)
+            with table.io.new_output(uri).create(overwrite=True) as output:
+                output.write(content)
         return [metadata_uri, hint_uri]
 
 
-def delete_except(used: AbstractSet[str]) -> None:
+def delete_except(needed: AbstractSet[str]) -> None:
     # Metadata first: whoever reads the files never finds a version of the table whose other files are gone.
-    unused = {uri for uri in store.files() - used if is_own_file(uri)}
+    unused = {uri for uri in store.files() - needed if is_own_file(uri)}
     for uri in sorted(unused, key=lambda uri: (not uri.endswith(".metadata.json"), uri)):
         store.delete(uri)
 

@@ -47,18 +47,18 @@ EXAMPLE: dict[str, object] = {
 
 def write_due_summaries() -> int:
     """Write the summaries of ended minutes and return their number."""
-    written = 0
+    count = 0
     until = committed_until(timezone.now()) - GRACE - MINUTE
-    waiting = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
-    for endpoint in waiting.order_by("access_told_until"):
+    behind = WebhookEndpoint.objects.filter(status=EndpointStatus.ENABLED, access_told_until__lte=until)
+    for endpoint in behind.order_by("access_told_until"):
         begin = max(endpoint.access_told_until or until, (until - CATCH_UP).replace(second=0, microsecond=0))
         for _ in range(MINUTES_AT_A_TIME):
             if begin > until:
                 break
             begin = next_minute(endpoint, begin, until)
-            written += write_minute(endpoint, begin)
+            count += write_minute(endpoint, begin)
             begin += MINUTE
-    return written
+    return count
 
 
 def write_summaries_before(moment: datetime, **signal: object) -> None:
@@ -103,8 +103,8 @@ def names_erased(account_id: str, events: Sequence[Event]) -> bool:
 
     One that was erased before keeps its pseudonym, and loses only the name that it was given since.
     """
-    summarized = [requester for event in events if (requester := orjson.loads(event.data)["requester"])]
-    names = {(requester["id"], requester["name"]) for requester in summarized}
+    requesters_of_events = [orjson.loads(event.data)["requester"] for event in events]
+    names = {(requester["id"], requester["name"]) for requester in requesters_of_events if requester}
     requesters = referred_model(AccessEvent, "requester")._default_manager.filter(account_id=account_id)
     current_names = requesters.filter(requester_id__in={id for id, _ in names}).values_list("requester_id", "name")
     return not names <= set(current_names)

@@ -24,7 +24,7 @@ ZERO = Decimal(0)
 
 def of_decisions(decision_ids: list[str]) -> Q:
     """Return the condition for entries of these decisions. Each alternative has an index."""
-    charged = Q(pk__in=[usage_id(one) for one in decision_ids])
+    charged = Q(pk__in=[usage_id(decision_id) for decision_id in decision_ids])
     return charged | Q(type=EntryType.ADJUSTMENT, decision__in=decision_ids)
 
 
@@ -112,13 +112,13 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
         entries = entries.filter(created__lte=until)
     fee = Case(When(type=EntryType.FEE, then=F("id")), default=F("fee_id"))
     groups = entries.order_by().annotate(of_fee=fee).values_list("of_fee", "decision_id", "license_id", "currency")
-    found: Balances = {}
+    by_charge: Balances = {}
     for *names, currency, total, refunds in groups.annotate(Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
         refunded = -(refunds or ZERO)
         if (charge := named_first(*names)) is not None:
-            had = found.get((charge, currency), Balance())
-            found[charge, currency] = Balance(had.charged + total + refunded, had.refunded + refunded)
-    return found
+            former = by_charge.get((charge, currency), Balance())
+            by_charge[charge, currency] = Balance(former.charged + total + refunded, former.refunded + refunded)
+    return by_charge
 
 
 def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
@@ -137,7 +137,7 @@ def balances_of(entries: Iterable[LedgerEntry]) -> Balances:
     return balances({account_id for account_id, _ in booked}, [charge for _, charge in booked])
 
 
-def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | None:
+def balance_of(entry: LedgerEntry, balances_by_charge: Balances | None = None) -> Balance | None:
     """Return the balance, in the entry's currency, of the charge that the entry records; None if it records none.
 
     After a change of price, several entries record the same licence's price and have the same balance.
@@ -145,7 +145,9 @@ def balance_of(entry: LedgerEntry, known: Balances | None = None) -> Balance | N
     charge = booked_charge(entry)
     if charge is None:
         return None
-    return (balances_of([entry]) if known is None else known).get((charge, entry.currency), Balance())
+    if balances_by_charge is None:
+        balances_by_charge = balances_of([entry])
+    return balances_by_charge.get((charge, entry.currency), Balance())
 
 
 def check_refund(refund: LedgerEntry) -> None:
@@ -156,12 +158,13 @@ def check_refund(refund: LedgerEntry) -> None:
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
         return
-    known = charged_amounts(refund.account_id, charge)
-    if refund.currency not in known:
+    by_currency = charged_amounts(refund.account_id, charge)
+    if refund.currency not in by_currency:
         raise ValidationFailed(
-            f"{charge.name} was charged in {' and '.join(sorted(known))}, not in {refund.currency}.", param="currency"
+            f"{charge.name} was charged in {' and '.join(sorted(by_currency))}, not in {refund.currency}.",
+            param="currency",
         )
-    balance = known[refund.currency]
+    balance = by_currency[refund.currency]
     if -refund.amount > balance.refundable:
         raise too_much(charge, refund.currency, balance)
 
@@ -179,12 +182,12 @@ def too_much(charge: Charge, currency: str, balance: Balance) -> ValidationFaile
 
 def charged_amounts(account_id: str, charge: Charge) -> dict[str, Balance]:
     """Return a charge's balances by currency. Raises ValidationFailed if nothing was charged."""
-    known = {currency: balance for (_, currency), balance in balances([account_id], [charge]).items()}
-    if not known:
+    by_currency = {currency: balance for (_, currency), balance in balances([account_id], [charge]).items()}
+    if not by_currency:
         raise ValidationFailed(
             f"{charge.name} was not charged, so nothing can be refunded.{KINDS[charge.kind].hint}", param="amount"
         )
-    return known
+    return by_currency
 
 
 def charge_to_refund(account_id: str, charge: Charge, named: str | None) -> tuple[str, Decimal]:
@@ -192,8 +195,8 @@ def charge_to_refund(account_id: str, charge: Charge, named: str | None) -> tupl
 
     Raises ValidationFailed if nothing was charged, nothing is left, or something is left in several currencies.
     """
-    known = charged_amounts(account_id, charge)
-    left = {code: balance for code, balance in known.items() if balance.refundable and named in (None, code)}
+    by_currency = charged_amounts(account_id, charge)
+    left = {code: balance for code, balance in by_currency.items() if balance.refundable and named in (None, code)}
     if len(left) > 1:
         amounts = " and ".join(in_full(balance.refundable, currency) for currency, balance in sorted(left.items()))
         raise ValidationFailed(
@@ -201,9 +204,9 @@ def charge_to_refund(account_id: str, charge: Charge, named: str | None) -> tupl
             "`entryId`.",
             param=f"{charge.kind}Id",
         )
-    currency = next(iter(left), named or next(iter(known)))
+    currency = next(iter(left), named or next(iter(by_currency)))
     if not left:
-        raise too_much(charge, currency, known[currency])
+        raise too_much(charge, currency, by_currency[currency])
     return currency, left[currency].refundable
 
 
@@ -218,9 +221,9 @@ def check_prices(entries: Iterable[LedgerEntry]) -> None:
         if (charge := charge_of(entry)) is not None:
             lowered[charge, entry.currency] -= to_millionths(entry.amount)
     affected = +lowered
-    known = balances({entry.account_id for entry in changed}, [charge for charge, _ in affected])
+    charged_balances = balances({entry.account_id for entry in changed}, [charge for charge, _ in affected])
     for key, by in affected.items():
-        balance = known.get(key, Balance())
+        balance = charged_balances.get(key, Balance())
         if balance.refunded and from_millionths(by) > balance.refundable:
             raise ValidationFailed(
                 f"{in_full(balance.refunded, key[1])} of the price was refunded. "

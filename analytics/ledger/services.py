@@ -8,7 +8,7 @@ from django.db.models import Model
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from analytics.archive.lookup import archived_decision
+from analytics.archive.lookup import find_archived_decision
 from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import Balance, Charge, balances, charge_of, charge_to_refund, check_refund, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
@@ -47,11 +47,11 @@ def adjust(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     """
     # Serialises refunds, before the totals are locked. An erasure waits, too: it redacts only what is committed.
     epochs.hold(account_id)
-    if (known := known_adjustment(account_id, fields.get("external_id"))) is not None:
-        check_repeated(known, fields)
-        return known, False
+    if (existing := find_adjustment(account_id, fields.get("external_id"))) is not None:
+        check_repeated(existing, fields)
+        return existing, False
     now = stored_now()
-    named = {field: one for field in NAMED if (one := find_named(account_id, field, fields)) is not None}
+    named = {field: resource for field in NAMED if (resource := find_named(account_id, field, fields)) is not None}
     entry = LedgerEntry(
         **{name: fields[name] for name in ("id",) if name in fields},
         account_id=account_id,
@@ -84,12 +84,12 @@ def refund(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     epochs.hold(account_id)
     charge, currency = named_charge(account_id, fields)
     amount: Decimal | None = fields.get("amount")
-    known = known_adjustment(account_id, fields.get("external_id"))
-    if known is not None:
-        currency = currency or known.currency
-        if amount is None and not refunded_all(known, charge):
-            raise another_body(known)
-        amount = -known.amount if amount is None else amount
+    existing = find_adjustment(account_id, fields.get("external_id"))
+    if existing is not None:
+        currency = currency or existing.currency
+        if amount is None and not refunded_all(existing, charge):
+            raise another_body(existing)
+        amount = -existing.amount if amount is None else amount
     elif currency is None or amount is None:
         currency, left = charge_to_refund(account_id, charge, currency)
         amount = left if amount is None else amount
@@ -124,13 +124,13 @@ def named_charge(account_id: str, fields: Validated) -> tuple[Charge, str | None
     return charge, entry.currency
 
 
-def refunded_all(known: LedgerEntry, charge: Charge) -> bool:
+def refunded_all(adjustment: LedgerEntry, charge: Charge) -> bool:
     """Whether nothing of the charge was left after this adjustment."""
-    after = balances([known.account_id], [charge], until=known.created)
-    return known.amount < 0 and not after.get((charge, known.currency), Balance()).refundable
+    after = balances([adjustment.account_id], [charge], until=adjustment.created)
+    return adjustment.amount < 0 and not after.get((charge, adjustment.currency), Balance()).refundable
 
 
-def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | None:
+def find_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | None:
     """Return the account's adjustment with this external_id. Call it while holding the account."""
     if external_id is None:
         return None
@@ -138,29 +138,30 @@ def known_adjustment(account_id: str, external_id: str | None) -> LedgerEntry | 
     return rows.select_related("requester__merged_into").first()
 
 
-def check_repeated(known: LedgerEntry, fields: Validated) -> None:
+def check_repeated(existing: LedgerEntry, fields: Validated) -> None:
     """Raise AlreadyExists if the request that made an adjustment had other fields than these.
 
     A field that was not sent matches whatever the charge filled in.
     """
     names_charge = any(fields.get(name) is not None for name in ("fee_id", "decision_id", "license_id"))
     sent = {name: fields.get(name) for name in ("amount", "currency", "description", "decision_id")}
-    sent["occurred_at"] = fields.get("occurred_at") or known.created
+    sent["occurred_at"] = fields.get("occurred_at") or existing.created
     for name in ("fee_id", "license_id", "license_type", "content_id"):
         if fields.get(name) is not None or not names_charge:
             sent[name] = fields.get(name)
-    is_same = all(getattr(known, name) == value for name, value in sent.items())
+    is_same = all(getattr(existing, name) == value for name, value in sent.items())
     if fields.get("requester_id") is not None:
-        is_same &= current(find_named(known.account_id, "requester", fields)) == current(known.requester)
+        is_same &= current(find_named(existing.account_id, "requester", fields)) == current(existing.requester)
     elif not names_charge:
-        is_same &= known.requester is None
+        is_same &= existing.requester is None
     if not is_same:
-        raise another_body(known)
+        raise another_body(existing)
 
 
-def another_body(known: LedgerEntry) -> AlreadyExists:
+def another_body(existing: LedgerEntry) -> AlreadyExists:
     return AlreadyExists(
-        f"Another adjustment has the externalId {known.external_id!r}: {known.pk}, {known}.", param="externalId"
+        f"Another adjustment has the externalId {existing.external_id!r}: {existing.pk}, {existing}.",
+        param="externalId",
     )
 
 
@@ -182,13 +183,13 @@ def find_named(account_id: str, field: str, fields: Validated) -> Model | None:
         return None
     model = referred_model(LedgerEntry, field)
     if lookup != "pk" or ids.decode(ids.id_prefix(model), value) is not None:
-        found = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
-        if isinstance(found, LedgerEntry) and found.type != EntryType.FEE:
+        referred = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
+        if isinstance(referred, LedgerEntry) and referred.type != EntryType.FEE:
             raise ValidationFailed("Must be an entry of the type `fee`.", param=name)
-        if found is None and field == "decision":
-            found = former_decision(account_id, value)
-        if found is not None:
-            return found
+        if referred is None and field == "decision":
+            referred = former_decision(account_id, value)
+        if referred is not None:
+            return referred
     if field == "requester":
         raise unknown_requester(value)
     raise ValidationFailed(unknown(ids.id_prefix(model), value), param=name)
@@ -202,10 +203,10 @@ def former_decision(account_id: str, id: str) -> AccessEvent | None:
     charges = LedgerEntry.objects.filter(account_id=account_id, pk=usage_id(id))
     charged = charges.values("content_id", "requester_id").first()
     # Whatever is charged was allowed.
-    known = archived_decision(account_id, id) if charged is None else {**charged, "allowed": True, "reason": None}
-    if known is None:
+    facts = find_archived_decision(account_id, id) if charged is None else {**charged, "allowed": True, "reason": None}
+    if facts is None:
         return None
-    shown = {name: known[name] for name in ("content_id", "requester_id", "allowed", "reason")}
+    shown = {name: facts[name] for name in ("content_id", "requester_id", "allowed", "reason")}
     return AccessEvent(id=id, account_id=account_id, **shown)
 
 

@@ -20,7 +20,6 @@ from analytics.models.statements import (
     Statement,
     StatementBook,
     StatementLine,
-    statement_id,
 )
 from analytics.models.usage import ContentMonth, ContentYear, HourlyUsage, RequesterMonth, RequesterYear
 from analytics.payments.models import Payment

@@ -5,7 +5,6 @@ nothing is ever added to a past month. Closed months are stored in append-only t
 ledger when read. `Statement` and `StatementLine` are views of both (analytics.statements.database).
 """
 
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -18,20 +17,7 @@ from analytics.models.revenue import EntryType
 from analytics.wallets.units import ACCESS
 from kit.storage.references import Reference
 from kit.values.amounts import TotalField, plain
-from kit.values.ids import DerivedIdField, IdField, decode, encode
-
-
-def statement_id(account_id: str, requester: int | None, month: date, currency: str) -> str:
-    """Return a statement's id, given the requester's number. The views compute it too (analytics.statements.database).
-
-    The id consists of 2 bytes for the month's number, 6 for the unit, padded with zeros, and 8 for the requester's
-    number or, for entries without a requester, the end of the account's id, whose first bit is always set. It does not
-    change when the month closes, and ids sort by month.
-    """
-    account = decode("acc", account_id) or b""
-    holder = account[8:] if requester is None else requester.to_bytes(8)
-    return encode("stm", (month.year * 12 + month.month - 1).to_bytes(2) + currency.encode().ljust(6, b"\0") + holder)
-
+from kit.values.ids import DerivedIdField, IdField, decode
 
 HOLDER = "requester__former_names"  # the relation from which a statement takes its name
 

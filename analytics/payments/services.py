@@ -41,28 +41,29 @@ def record_payment(account_id: str, fields: Validated, now: datetime | None = No
     except IntegrityError:
         if payment.external_id is None:  # its id is taken: a form was sent twice
             raise
-        return known_payment(payment), False
+        return existing_payment(payment), False
     audit.record("payment.created", payment, {})
     return payment, True
 
 
-def known_payment(payment: Payment) -> Payment:
+def existing_payment(payment: Payment) -> Payment:
     """Return the payment recorded with the same external_id. Raises AlreadyExists if it differs."""
     rows = Payment.objects.filter(account=payment.account_id, external_id=payment.external_id)
-    known = rows.select_related("requester__merged_into").get()
-    same = [getattr(known, name) == getattr(payment, name) for name in ("kind", "amount", "currency", "note")]
-    same.append(known.requester.current == payment.requester.current)
-    are_default = known.received_at == known.created and payment.received_at == payment.created
-    same.append(are_default or known.received_at == payment.received_at)
+    existing = rows.select_related("requester__merged_into").get()
+    same = [getattr(existing, name) == getattr(payment, name) for name in ("kind", "amount", "currency", "note")]
+    same.append(existing.requester.current == payment.requester.current)
+    are_default = existing.received_at == existing.created and payment.received_at == payment.created
+    same.append(are_default or existing.received_at == payment.received_at)
     if not all(same):
-        whose = known.requester.requester_id
-        is_void = known.voided_at is not None
+        whose = existing.requester.requester_id
+        is_void = existing.voided_at is not None
         mend = " That payment is void. Record the corrected one with another externalId." if is_void else ""
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {known.pk}, {known} of {whose!r}.{mend}",
+            f"Another payment has the externalId {payment.external_id!r}: {existing.pk}, {existing} of {whose!r}."
+            f"{mend}",
             param="externalId",
         )
-    return known
+    return existing
 
 
 def move_prepayment(account_id: str, source: int, target: int, currency: str, credit: Decimal) -> None:

@@ -49,10 +49,11 @@ class Rates:
         """Convert an amount at the rate of a day. Returns None without a rate; its own currency needs none."""
         if source == target:
             return amount
-        bought, sold = self.get_rate(target, day), self.get_rate(source, day)
-        if bought is None or sold is None:
+        source_rate = self.get_rate(source, day)
+        target_rate = self.get_rate(target, day)
+        if source_rate is None or target_rate is None:
             return None
-        return PRECISION.divide(PRECISION.multiply(amount, bought), sold)
+        return PRECISION.divide(PRECISION.multiply(amount, target_rate), source_rate)
 
 
 def check_currency(currency: str) -> str:

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
 from kit.values.timestamps import parse_date
@@ -22,7 +23,13 @@ match_code = re.compile(r"[A-Z]{3}").fullmatch
 match_rate = re.compile(r"(?=.{1,30}$)[0-9]+(\.[0-9]+)?").fullmatch
 NO_RATE = ("N/A", "")
 
-Rate = tuple[str, date, str]  # currency, day, and the decimal as published
+
+class Rate(NamedTuple):
+    """Units of a currency per euro on a day: the decimal as published."""
+
+    currency: str
+    day: date
+    rate: str
 
 
 def read_text(path: str) -> str:
@@ -80,9 +87,15 @@ def currency_columns(header: list[str]) -> list[tuple[int, str]]:
     columns = [(index, code) for index, code in enumerate(header) if index and (code or index < len(header) - 1)]
     seen: set[str] = set()
     for _, code in columns:
-        if not match_code(code) or code in seen or code == "EUR":
-            why = "is there twice" if code in seen else "is no currency's three letters"
-            raise InvalidRequest(f"line 1: The column {code[:20]!r} {why if code != 'EUR' else 'has no place here'}.")
+        fault = ""
+        if code == "EUR":
+            fault = "has no place here"
+        elif code in seen:
+            fault = "is there twice"
+        elif not match_code(code):
+            fault = "is no currency's three letters"
+        if fault:
+            raise InvalidRequest(f"line 1: The column {code[:20]!r} {fault}.")
         seen.add(code)
     return columns
 
@@ -105,4 +118,4 @@ def parse_row(
             continue
         if not match_rate(text) or not text.strip("0."):
             raise InvalidRequest(f"line {line}, column {code}: {text[:40]!r} is no rate.")
-        yield code, day, text
+        yield Rate(code, day, text)

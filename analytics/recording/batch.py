@@ -25,7 +25,7 @@ from analytics.recording.outcomes import (
     UNPAID,
     Outcome,
 )
-from analytics.recording.spending import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
+from analytics.recording.spending_sql import PurseClaim, Spending, SpendOfCase, columns_of_purses, columns_of_spends
 from analytics.recording.statement import postgresql
 from kit.storage.postgresql.async_postgres import Parameter, Sessions
 from kit.telemetry.tracing import traced
@@ -45,7 +45,7 @@ class ChargeOfCase(Struct, gc=False):
 encode = JsonEncoder().encode
 
 
-def as_json(part: Collection[Struct]) -> str:
+def encode_parts(part: Collection[Struct]) -> str:
     return encode(list(part)).decode()
 
 
@@ -68,7 +68,7 @@ class LimitCounter(Struct, gc=False):
     naming: int | None = None
 
 
-def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
+def find_conflicts(requests: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     """Return an outcome for each request that cannot join the batch, None for the others.
 
     A request is stored completely or not at all; otherwise a retry would decide and charge the stored part again. Its
@@ -77,23 +77,25 @@ def conflicts(many: Sequence[Sequence[Entry]]) -> list[Outcome | None]:
     counted separately.
     """
     epochs: dict[str, int] = {}
-    for entries in many:
-        if entries and (case := entries[0].case).epoch > epochs.get(case.account, -1):
-            epochs[case.account] = case.epoch
+    for entries in requests:
+        if entries:
+            case = entries[0].case
+            epochs[case.account] = max(case.epoch, epochs.get(case.account, -1))
     windows: dict[tuple[int, str, str], tuple[int, Naming | None]] = {}
     outcomes: list[Outcome | None] = []
-    for entries in many:
+    for entries in requests:
         refusal = None
-        if entries and (case := entries[0].case).epoch < epochs[case.account]:
+        claimed_windows = {
+            (entry.claim.requester, entry.claim.policy, entry.claim.rule): (entry.claim.window_start, entry.naming)
+            for entry in entries
+            if entry.claim is not None
+        }
+        if entries and entries[0].case.epoch < epochs[entries[0].case.account]:
             refusal = STALE
-        elif claims := [(entry.claim, entry.naming) for entry in entries if entry.claim is not None]:
-            claimed = {
-                (claim.requester, claim.policy, claim.rule): (claim.window_start, naming) for claim, naming in claims
-            }
-            if any(windows.get(key, at) != at for key, at in claimed.items()):
-                refusal = RETRY
-            else:
-                windows |= claimed
+        elif any(windows.get(key, window) != window for key, window in claimed_windows.items()):
+            refusal = RETRY
+        else:
+            windows |= claimed_windows
         outcomes.append(refusal)
     return outcomes
 
@@ -107,7 +109,7 @@ class Batch:
 
     def __init__(self, entries: Sequence[Entry], within: timedelta | None = None) -> None:
         self.entries = entries
-        self.oldest = "" if within is None else render_timestamp(timezone.now() - within) or ""
+        self.earliest = "" if within is None else render_timestamp(timezone.now() - within) or ""
         self.cases: list[Case] = []
         self.ids: list[str] = []  # decision ids of all cases
         self.contents: list[str] = []
@@ -118,13 +120,14 @@ class Batch:
         self.namings: dict[Naming, Naming] = {}  # in order of their numbers
         self.purses: dict[str, PurseClaim] = {}  # by wallet, in order of their numbers
         self.spends: list[SpendOfCase] = []
-        self.numbered = [self.add(entry) for entry in entries]  # each entry's case, or its outcome if it is left out
+        # Each entry's case, or its outcome if it is left out.
+        self.cases_or_outcomes = [self.add(entry) for entry in entries]
 
     def add(self, entry: Entry) -> Case | Outcome:
         """Return the entry's numbered case, or its outcome if this batch leaves it out."""
         if entry.is_awaited is not None and not entry.is_awaited():
             return UNAWAITED
-        if entry.case.created < self.oldest:
+        if entry.case.created < self.earliest:
             return LATE
         if entry.spending is not None and entry.naming is not None:
             return RETRY  # its requesters are named first: a request that is left out later would free credit
@@ -153,22 +156,22 @@ class Batch:
 
     def spend(self, entry: Entry, spending: Spending) -> tuple[PurseClaim, int | None]:
         """Number the spends of the entry that is added next. Returns its purse, and what is then taken from it."""
-        purse = self.pooled(spending.wallets)
-        spent = None
+        purse = self.join_pool(spending.wallets)
+        total = None
         for id_, spend in entry.spends:
             purse = self.purse(spend.wallet)
-            spent = purse.total = purse.total + spend.amount
+            total = purse.total = purse.total + spend.amount
             self.spends.append(SpendOfCase(id_, len(self.cases), purse.number, spend.amount))
-        return purse, spent
+        return purse, total
 
-    def pooled(self, wallets: Sequence[str]) -> PurseClaim:
+    def join_pool(self, wallets: Sequence[str]) -> PurseClaim:
         """Join the wallets of a request into one pool, and return the first."""
         purses = [self.purse(wallet) for wallet in wallets]
         pool = purses[0].pool
         for other in purses[1:]:
             if other.pool != pool:
-                joined = [purse for purse in self.purses.values() if purse.pool == other.pool]
-                for purse in joined:
+                pool_members = [purse for purse in self.purses.values() if purse.pool == other.pool]
+                for purse in pool_members:
                     purse.pool = pool
         return purses[0]
 
@@ -210,11 +213,11 @@ class Batch:
 
     def statement(self) -> tuple[str, list[Parameter]]:
         """Return the PostgreSQL statement and its parameters: JSON, lists of UUIDs in hex, and encrypted replies."""
-        charges = [as_json(self.charges)] if self.charges else []
-        parts = [as_json(part) for part in (self.counters.values(), self.namings.values()) if part]
+        charges = [encode_parts(self.charges)] if self.charges else []
+        parts = [encode_parts(part) for part in (self.counters.values(), self.namings.values()) if part]
         replies: list[Parameter] = []
         if self.replies:
-            replies = [[reply.sealed for reply in self.replies], as_json(self.key_claims)]
+            replies = [[reply.sealed for reply in self.replies], encode_parts(self.key_claims)]
         purses = columns_of_purses(self.purses.values()) if self.purses else []
         spends = columns_of_spends(self.spends) if self.purses else []
         alike = not self.counters and not self.purses and len(self.ids) >= MANY_ALIKE * len(self.cases)
@@ -228,7 +231,7 @@ class Batch:
         )
         # Sorted by id, many rows are appended to their index, which then has fuller pages.
         cases = sorted(self.cases, key=lambda case: self.ids[case.first - 1]) if alike else self.cases
-        return statement, [*charges, self.ids, self.contents, as_json(cases), *purses, *parts, *replies, *spends]
+        return statement, [*charges, self.ids, self.contents, encode_parts(cases), *purses, *parts, *replies, *spends]
 
     def outcomes(
         self,
@@ -246,7 +249,7 @@ class Batch:
         spend before the batch, by its number.
         """
         outcomes = []
-        for case in self.numbered:
+        for case in self.cases_or_outcomes:
             if isinstance(case, Outcome):
                 outcomes.append(case)
             elif case.account in stale:
@@ -276,11 +279,11 @@ class Batch:
             parse_result(unnamed),
             dict(parse_result(*spending)),
         )
-        written = 0
+        stored = 0
         for entry, outcome in zip(self.entries, outcomes, strict=True):
             if outcome.unstored is None:
-                written += len(entry.ids)
-        if int(row[2]) != written:
+                stored += len(entry.ids)
+        if int(row[2]) != stored:
             raise RuntimeError(f"{row[2]} decisions were stored where the outcomes are {outcomes}")
         return outcomes
 
@@ -297,7 +300,7 @@ class AsyncRecorder:
 
         Raises Django's OperationalError; then no decision may be returned.
         """
-        async with self.sessions.one() as session:
+        async with self.sessions.lease() as session:
             batch = Batch(entries, RECORDED_WITHIN)  # not before, because connecting may take longer
             [row] = await session.run(*batch.statement())
         return batch.read_row(row)

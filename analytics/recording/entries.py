@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from analytics.recording.naming import Naming
-from analytics.recording.spending import Spend, Spending
+from analytics.recording.spending_sql import Spend, Spending
 
 
 class Claim(Struct, frozen=True, gc=False):

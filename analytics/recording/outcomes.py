@@ -21,7 +21,7 @@ class Unstored(Enum):
 
     STALE = auto()  # its facts no longer hold
     RETRY = auto()  # it did not fit into its batch; its facts may still hold
-    UNPAID = auto()  # a wallet needs a transaction (analytics.recording.spending); its facts may still hold
+    UNPAID = auto()  # a wallet needs a transaction (analytics.recording.spending_sql); its facts may still hold
     TAKEN = auto()  # another request used its Idempotency-Key first
     UNAWAITED = auto()  # its client has left
     LATE = auto()  # it was decided over RECORDED_WITHIN ago
@@ -51,8 +51,8 @@ class Outcome(Struct, frozen=True, gc=False):
 
     def counted(self, index: int) -> "LimitResult":
         """Return the limit's result for the decision at this index of an entry with a claim."""
-        left = (self.room or 0) - index
-        return LimitResult(granted=left > 0, remaining=max(left - 1, 0))
+        remaining = (self.room or 0) - index
+        return LimitResult(granted=remaining > 0, remaining=max(remaining - 1, 0))
 
 
 class LimitResult(Struct, frozen=True, gc=False):
@@ -64,7 +64,12 @@ class LimitResult(Struct, frozen=True, gc=False):
 
 STORED = Outcome()
 STORED_BEHIND = Outcome(behind=True)
-STALE, RETRY, UNPAID, TAKEN, UNAWAITED, LATE = map(Outcome, Unstored)
+STALE = Outcome(Unstored.STALE)
+RETRY = Outcome(Unstored.RETRY)
+UNPAID = Outcome(Unstored.UNPAID)
+TAKEN = Outcome(Unstored.TAKEN)
+UNAWAITED = Outcome(Unstored.UNAWAITED)
+LATE = Outcome(Unstored.LATE)
 
 
 def too_late() -> ServiceUnavailable:

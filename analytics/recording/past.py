@@ -40,21 +40,21 @@ class PastDecision(Struct, gc=False):
     reason: str | None = None
 
 
-def is_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
+def find_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
     """Return those ids under which a decision is recorded."""
     recorded: set[bytes] = set()
     is_postgresql = connection.vendor == "postgresql"
     for start in range(0, len(ids), IDS_PER_QUERY):
-        some = sorted(ids[start : start + IDS_PER_QUERY])
+        batch = sorted(ids[start : start + IDS_PER_QUERY])
         if is_postgresql:
             cursor.execute(
                 "SELECT id FROM analytics_accessevent WHERE id = ANY(%s::uuid[]) AND id BETWEEN %s AND %s",
-                [uuid_array(some), some[0].hex(), some[-1].hex()],
+                [uuid_array(batch), batch[0].hex(), batch[-1].hex()],
             )
             recorded |= {key.bytes for (key,) in cursor.fetchall()}
         else:
-            marks = ", ".join(["%s"] * len(some))
-            cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", some)  # noqa: S608
+            marks = ", ".join(["%s"] * len(batch))
+            cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", batch)  # noqa: S608
             recorded |= {bytes(key) for (key,) in cursor.fetchall()}
     return recorded
 
@@ -64,7 +64,7 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
 
     The caller holds a transaction and a lock that keeps others from recording the same ones.
     """
-    recorded = is_recorded(cursor, [decision.id for decision in decisions])
+    recorded = find_recorded(cursor, [decision.id for decision in decisions])
     new: list[PastDecision] = []
     for decision in decisions:
         if decision.id not in recorded:
@@ -75,7 +75,7 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
         return new
     if connection.vendor == "postgresql":
         with cursor.copy(f"COPY analytics_accessevent ({COLUMNS}) FROM STDIN") as copy:
-            copy.write(b"".join(map(copied, new)))
+            copy.write(b"".join(map(copy_line, new)))
         for account, hour, contents, requesters in by_hour(new):
             cursor.execute(
                 "INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes) "
@@ -83,13 +83,13 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
                 [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
             )
     else:
-        insert(cursor, "accessevent", COLUMNS, [row(decision) for decision in new])
-        for day, of_day in groupby(new, key=lambda decision: decision.created[:10]):
-            add_to_usage(cursor, date.fromisoformat(day), list(of_day))
+        insert(cursor, "accessevent", COLUMNS, [sqlite_values(decision) for decision in new])
+        for day, decisions_of_day in groupby(new, key=lambda decision: decision.created[:10]):
+            add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
     return new
 
 
-def row(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
+def sqlite_values(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
     """Return the values of COLUMNS for SQLite."""
     return (
         decision.id,
@@ -110,7 +110,7 @@ def row(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:
     )
 
 
-def copied(decision: PastDecision) -> bytes:
+def copy_line(decision: PastDecision) -> bytes:
     """Return the values of COLUMNS as a line of PostgreSQL's COPY. Only facts have characters to escape."""
     columns: tuple[object, ...] = (
         decision.id.hex(),
@@ -142,7 +142,7 @@ def by_hour(decisions: Iterable[PastDecision]) -> Iterator[tuple[bytes, str, lis
     groups: defaultdict[tuple[bytes, str], list[PastDecision]] = defaultdict(list)
     for decision in decisions:
         groups[decision.account, decision.created[:13]].append(decision)
-    for (account, hour), of_hour in sorted(groups.items()):
-        contents = [decision.content for decision in of_hour]
-        requesters = [decision.requester for decision in of_hour]
+    for (account, hour), decisions_of_hour in sorted(groups.items()):
+        contents = [decision.content for decision in decisions_of_hour]
+        requesters = [decision.requester for decision in decisions_of_hour]
         yield account, f"{hour}:00:00+00", contents, requesters

@@ -19,7 +19,7 @@ from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
 
-TOO_MUCH = (IntegrityError, OverflowError)  # a total overflows SQLite's 64 bits
+OVERFLOWS = (IntegrityError, OverflowError)  # a total overflows SQLite's 64 bits
 
 
 def record(entries: Sequence[Entry], within: timedelta | None = None) -> list[Outcome]:
@@ -43,15 +43,17 @@ def commit(entries: Sequence[Entry]) -> list[Outcome]:
     """
     try:
         return record_together(entries)
-    except TOO_MUCH:
+    except OVERFLOWS:
         outcomes: dict[Case, Outcome] = {}
         for account in {entry.case.account for entry in entries}:
             entries_of_account = [entry for entry in entries if entry.case.account == account]
             try:
-                settled = record_together(entries_of_account)
-            except TOO_MUCH:
-                settled = [RETRY] * len(entries_of_account)
-            outcomes |= {entry.case: outcome for entry, outcome in zip(entries_of_account, settled, strict=True)}
+                outcomes_of_account = record_together(entries_of_account)
+            except OVERFLOWS:
+                outcomes_of_account = [RETRY] * len(entries_of_account)
+            outcomes |= {
+                entry.case: outcome for entry, outcome in zip(entries_of_account, outcomes_of_account, strict=True)
+            }
         return [outcomes[entry.case] for entry in entries]
 
 

@@ -18,7 +18,7 @@ from analytics.recording.batch import Batch, LimitCounter
 from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
-from analytics.recording.spending import COVERS
+from analytics.recording.spending_sql import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running_totals, yearly
 from analytics.wallets.models import WalletEntryType
@@ -32,29 +32,31 @@ COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
     + "RETURNING used, granted"
 )
-COVERED = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
+FIND_CREDIT = f"""SELECT balance - floor FROM analytics_wallet, (SELECT %s AS total, %s AS latest)
   WHERE id = %s AND {COVERS.format(total="total", latest="latest")}"""  # noqa: S608 - made of constants
-UNLIMITED = 2**62  # more than a wallet holds, in millionths
-TAKE = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
-SPENT = """INSERT INTO analytics_walletentry
+MAX_TOTAL = 2**62  # more than a wallet holds, in millionths
+DEBIT = "UPDATE analytics_wallet SET balance = balance - %s WHERE id = %s"
+INSERT_SPEND = """INSERT INTO analytics_walletentry
     (id, account_id, wallet_id, requester_id, type, amount, decision_id, created)
   SELECT %s, account_id, id, requester_id, %s, %s, %s, %s FROM analytics_wallet WHERE id = %s"""
 
 
 def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     """Write the batch in the caller's transaction."""
-    entries = [entry for entry, case in zip(batch.entries, batch.numbered, strict=True) if isinstance(case, Case)]
+    entries = [
+        entry for entry, case in zip(batch.entries, batch.cases_or_outcomes, strict=True) if isinstance(case, Case)
+    ]
     epochs = {account: current_epoch(cursor, account) for account in {entry.case.account for entry in entries}}
-    missing = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
-    behind = {entry.case.account for entry in missing}
-    stale = {entry.case.account for entry in missing if not holds(cursor, entry)}
+    outdated = [entry for entry in entries if entry.case.epoch != epochs[entry.case.account]]
+    behind = {entry.case.account for entry in outdated}
+    stale = {entry.case.account for entry in outdated if not facts_hold(cursor, entry)}
     unnamed = {
         naming.number
         for naming in batch.namings.values()
         if naming.account in stale or not name_on_sqlite(cursor, naming, as_django_writes(naming.created))
     }
     rooms = {
-        counter.number: count(cursor, counter)
+        counter.number: count_claims(cursor, counter)
         for counter in batch.counters.values()
         if counter.account not in stale and counter.naming not in unnamed
     }
@@ -65,11 +67,11 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
         if outcome.is_stored:
             stored += [StoredDecision(entry, outcome, index) for index in range(len(entry.ids))]
     insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
-    for day, of_day in groupby(stored, key=lambda decision: decision.created[:10]):
-        add_to_usage(cursor, date.fromisoformat(day), list(of_day))
+    for day, decisions_of_day in groupby(stored, key=lambda decision: decision.created[:10]):
+        add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
     charged = [(decision.charge, decision) for decision in stored if decision.charge is not None]
     if charged:
-        charge(cursor, charged)
+        store_charges(cursor, charged)
     return outcomes
 
 
@@ -78,21 +80,21 @@ class StoredDecision:
 
     def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
-        counted = None if outcome.room is None else outcome.counted(index)
+        limit_result = None if outcome.room is None else outcome.counted(index)
         self.entry = entry
-        self.remaining = None if counted is None else counted.remaining
+        self.remaining = None if limit_result is None else limit_result.remaining
         self.facts = case.facts
         if outcome.available is not None:
-            left = {"remaining": plain_millionths(outcome.available)}
-            self.facts = {**case.facts, "credits": {**cast("dict[str, object]", case.facts["credits"]), **left}}
-        self.id, self.account, self.content = map(
-            bytes.fromhex, (entry.ids[index], case.account, entry.contents[index])
-        )
+            credits_ = cast("dict[str, object]", case.facts["credits"])
+            self.facts = case.facts | {"credits": credits_ | {"remaining": plain_millionths(outcome.available)}}
+        self.id = bytes.fromhex(entry.ids[index])
+        self.account = bytes.fromhex(case.account)
+        self.content = bytes.fromhex(entry.contents[index])
         self.requester = case.requester
         self.allowed = case.allowed
         self.reason = case.reason
         self.observed = case.observed or None
-        if counted is not None and not counted.granted:
+        if limit_result is not None and not limit_result.granted:
             if case.observed is None:
                 self.allowed = False
                 self.reason = RATE_LIMIT_EXCEEDED
@@ -109,9 +111,21 @@ class StoredDecision:
         case = self.entry.case
         policy = case.policy and bytes.fromhex(case.policy)
         return (
-            *(self.id, self.account, self.content, self.requester, policy, case.policy_version, self.allowed),
-            *(self.reason, case.rule_index, case.permission, orjson.dumps(self.facts).decode()),
-            *(self.remaining, case.rate_reset, self.created, self.observed),
+            self.id,
+            self.account,
+            self.content,
+            self.requester,
+            policy,
+            case.policy_version,
+            self.allowed,
+            self.reason,
+            case.rule_index,
+            case.permission,
+            orjson.dumps(self.facts).decode(),
+            self.remaining,
+            case.rate_reset,
+            self.created,
+            self.observed,
         )
 
 
@@ -133,41 +147,50 @@ def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) 
         keys = [(decision.account, getattr(decision, name)) for decision in stored]
         counts = Counter(keys)
         allowed = Counter(key for key, decision in zip(keys, stored, strict=True) if decision.allowed)
-        of_year = [
+        year_rows = [
             (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
             for (account, key), count in counts.items()
         ]
-        upsert(cursor, yearly(name, day.month, "{source}"), of_year)
-        of_month = [
+        upsert(cursor, yearly(name, day.month, "{source}"), year_rows)
+        month_rows = [
             (account, month_number(day), key, *running_totals(count, DAYS, day.day))
             for (account, key), count in counts.items()
         ]
-        upsert(cursor, monthly(name, day.day, "{source}"), of_month)
+        upsert(cursor, monthly(name, day.day, "{source}"), month_rows)
 
 
-def charge(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) -> None:
+def store_charges(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) -> None:
     """Write the ledger entries of charged decisions and update the revenue rollups."""
     entries = [
         (
-            *(decision.id, decision.account, "usage", charge.amount, charge.currency, decision.created),
+            decision.id,
+            decision.account,
+            "usage",
+            charge.amount,
+            charge.currency,
+            decision.created,
             None if charge.license is None else bytes.fromhex(charge.license),
-            *(charge.license_type, decision.id, decision.content, decision.requester, decision.created),
+            charge.license_type,
+            decision.id,
+            decision.content,
+            decision.requester,
+            decision.created,
         )
         for charge, decision in charged
     ]
     insert(cursor, "entry", LEDGER_COLUMNS, entries)
     sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
     for charge, decision in charged:
-        begin = (decision.account, decision.created[:10], charge.currency)
-        sums["tier"][*begin, charge.license_type] += charge.amount
-        sums["requester"][*begin, decision.requester] += charge.amount
-        sums["content"][*begin, decision.content] += charge.amount
+        account_day = (decision.account, decision.created[:10], charge.currency)
+        sums["tier"][*account_day, charge.license_type] += charge.amount
+        sums["requester"][*account_day, decision.requester] += charge.amount
+        sums["content"][*account_day, decision.content] += charge.amount
     for name, amounts in sums.items():
         add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
 
 
 def add_revenue(cursor: CursorWrapper, name: str, rows: Rows) -> None:
-    upsert(cursor, REVENUE.format(one=name, key=REVENUE_KEYS[name], source="{source}"), rows)
+    upsert(cursor, REVENUE.format(subject=name, key=REVENUE_KEYS[name], source="{source}"), rows)
 
 
 def insert(cursor: CursorWrapper, table: str, columns: str, rows: Rows) -> None:
@@ -186,7 +209,7 @@ def current_epoch(cursor: CursorWrapper, account: str) -> int:
     return row[0] if row else -1
 
 
-def holds(cursor: CursorWrapper, entry: Entry) -> bool:
+def facts_hold(cursor: CursorWrapper, entry: Entry) -> bool:
     """Whether nothing that the decisions depend on has changed since their epoch."""
     case = entry.case
     names = {*case.also, str(case.requester), case.policy or "", *entry.contents}
@@ -200,12 +223,12 @@ def holds(cursor: CursorWrapper, entry: Entry) -> bool:
     )
 
 
-def count(cursor: CursorWrapper, counter: LimitCounter) -> int:
+def count_claims(cursor: CursorWrapper, counter: LimitCounter) -> int:
     """Count the claims and return the room that the counter had before them."""
     first = min(counter.claimed, counter.allowance)
     key = (counter.requester, bytes.fromhex(counter.policy), bytes.fromhex(counter.rule), counter.window_start)
-    row = cursor.execute(COUNT_ON_SQLITE, [*key, first, counter.allowance, counter.claimed, first]).fetchone()
-    used, granted = row
+    claims: list[Parameter] = [*key, first, counter.allowance, counter.claimed, first]
+    used, granted = cursor.execute(COUNT_ON_SQLITE, claims).fetchone()
     room: int = counter.allowance - used + granted
     return room
 
@@ -217,30 +240,32 @@ def spend_on_sqlite(cursor: CursorWrapper, batch: Batch, stale: Collection[str])
     """
     purses = list(batch.purses.values())
     latest = max((case.created for case in batch.cases), default="")
-    credit = {purse.number: covered_by(cursor, purse.wallet, purse.total, latest) for purse in purses}
-    short = {purse.pool for purse in purses if credit[purse.number] is None}
+    credit = {purse.number: available_credit(cursor, purse.wallet, purse.total, latest) for purse in purses}
+    not_paying = {purse.pool for purse in purses if credit[purse.number] is None}
     # A pool is of one account.
-    refused = {purses[spend.purse].pool for spend in batch.spends if batch.cases[spend.case].account in stale}
+    not_paying |= {purses[spend.purse].pool for spend in batch.spends if batch.cases[spend.case].account in stale}
     paying = {
-        purse.number: room
+        purse.number: available
         for purse in purses
-        if (room := credit[purse.number]) is not None and purse.pool not in short | refused
+        if (available := credit[purse.number]) is not None and purse.pool not in not_paying
     }
     for purse in purses:
         if purse.number in paying:
-            cursor.execute(TAKE, [purse.total, bytes.fromhex(purse.wallet)])
+            cursor.execute(DEBIT, [purse.total, bytes.fromhex(purse.wallet)])
     for spend in batch.spends:
         if spend.purse in paying:
             case = batch.cases[spend.case]
-            id_, decision, wallet = map(
-                bytes.fromhex, (spend.id, batch.ids[case.first - 1], purses[spend.purse].wallet)
-            )
+            entry_id = bytes.fromhex(spend.id)
+            decision = bytes.fromhex(batch.ids[case.first - 1])
+            wallet = bytes.fromhex(purses[spend.purse].wallet)
             created = as_django_writes(case.created)
-            cursor.execute(SPENT, [id_, WalletEntryType.SPEND, -spend.amount, decision, created, wallet])
+            cursor.execute(INSERT_SPEND, [entry_id, WalletEntryType.SPEND, -spend.amount, decision, created, wallet])
     return paying
 
 
-def covered_by(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
+def available_credit(cursor: CursorWrapper, wallet: str, total: int, latest: str) -> int | None:
     """Return what can be spent from the wallet if it covers the total until that time; None if it needs more work."""
-    row = cursor.execute(COVERED, [min(total, UNLIMITED), as_django_writes(latest), bytes.fromhex(wallet)]).fetchone()
+    row = cursor.execute(
+        FIND_CREDIT, [min(total, MAX_TOTAL), as_django_writes(latest), bytes.fromhex(wallet)]
+    ).fetchone()
     return None if row is None else int(row[0])

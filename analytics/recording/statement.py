@@ -9,7 +9,7 @@ from typing import NamedTuple
 from accounts.models import IdempotencyRecord
 from accounts.retries.idempotency import CLAIM
 from analytics.recording.naming import IS_NAMED, NAMINGS
-from analytics.recording.spending import AFTER_PURSES, FACTS, IS_PAID, PAYERS, PAYING, PURSES, RESULTS, SPENT
+from analytics.recording.spending_sql import AFTER_PURSES, FACTS, IS_PAID, PAYERS, PAYING, PURSES, RESULTS, SPENT
 
 MAX_MISSED = 100  # epochs to compare; decisions further behind read the changes first
 RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"

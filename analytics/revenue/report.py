@@ -34,14 +34,15 @@ class UnconvertedRevenue:
 
     def by_currency(self) -> dict[str, tuple[Decimal, Decimal]]:
         """Return both totals by currency, sorted by code."""
-        of = {
-            code: (Decimal(0), Decimal(0)) for code in sorted({code for _, _, code, _ in [*self.sums, *self.former]})
-        }
-        for _, _, code, amount in self.sums:
-            of[code] = (PRECISION.add(of[code][0], amount), of[code][1])
-        for _, _, code, amount in self.former:
-            of[code] = (of[code][0], PRECISION.add(of[code][1], amount))
-        return of
+        totals, former = sum_by_currency(self.sums), sum_by_currency(self.former)
+        return {code: (totals[code], former[code]) for code in sorted(totals.keys() | former.keys())}
+
+
+def sum_by_currency(sums: Iterable[Sum]) -> defaultdict[str, Decimal]:
+    totals: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for _, _, code, amount in sums:
+        totals[code] = PRECISION.add(totals[code], amount)
+    return totals
 
 
 @dataclass(frozen=True)
@@ -107,29 +108,30 @@ def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedR
         return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
     sums = sums_by_tier(accounts, Span(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
-    return UnconvertedRevenue([one for one in sums if one[1] >= first], [one for one in sums if one[1] < first])
+    return UnconvertedRevenue(
+        [(tier, day, code, amount) for tier, day, code, amount in sums if day >= first],
+        [(tier, day, code, amount) for tier, day, code, amount in sums if day < first],
+    )
 
 
 def revenue_report(
-    accounts: Sequence[str], window: Window, currency: str, now: datetime, of: UnconvertedRevenue | None = None
+    accounts: Sequence[str], window: Window, currency: str, now: datetime, known: UnconvertedRevenue | None = None
 ) -> RevenueReport:
     """Build the report on these accounts (ids, at least one).
 
-    `of` is the result of `unconverted_revenue`, if known. All figures come from one snapshot except the two top lists
-    and the number of unconverted entries, which may include entries added a moment later.
+    `known` is the result of `unconverted_revenue`, if the caller has it. All figures come from one snapshot except the
+    two top lists and the number of unconverted entries, which may include entries added a moment later.
     """
     span = Span(window.start, window.end)
-    found = of or unconverted_revenue(accounts, window)
-    sums, former = found.sums, found.former
+    revenue = known or unconverted_revenue(accounts, window)
+    sums, former = revenue.sums, revenue.former
     rates = rates_for([*sums, *former], currency)
 
     series = dict.fromkeys(window.buckets(), Decimal(0))
     tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
     days: defaultdict[date, Decimal] = defaultdict(Decimal)
-    booked: defaultdict[str, Decimal] = defaultdict(Decimal)
     left_out: defaultdict[Group, Decimal] = defaultdict(Decimal)
     for tier, day, code, amount in sums:
-        booked[code] = PRECISION.add(booked[code], amount)
         worth = rates.convert(amount, code, currency, day)
         if worth is None:
             left_out[day, code] = PRECISION.add(left_out[day, code], amount)
@@ -160,7 +162,7 @@ def revenue_report(
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
         by_requester=top("requester", accounts, span, weights, currency),
         by_content=top("content", accounts, span, weights, currency),
-        by_currency=dict(sorted(booked.items())),
+        by_currency=dict(sorted(sum_by_currency(sums).items())),
         unconverted=unconverted_sums(accounts, window, left_out),
     )
 
@@ -200,7 +202,7 @@ def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, curren
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]
-    return sorted(earners, key=lambda one: (-one.revenue, one.id))
+    return sorted(earners, key=lambda earner: (-earner.revenue, earner.id))
 
 
 def project_month(total: Decimal, window: Window, now: datetime) -> Decimal:

@@ -74,8 +74,8 @@ def rows_of(name: str, accounts: Sequence[str], span: Span, key: Key | None = No
 def days_and_currencies(accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
     """Return a condition for the days of a span, and its parameters. An index finds each row of a key by it."""
     first, after = span.days
-    known = TierRevenue.objects.filter(account_id__in=accounts, day__gte=first, day__lt=after)
-    currencies = list(known.order_by().values_list("currency", flat=True).distinct())
+    totals = TierRevenue.objects.filter(account_id__in=accounts, day__gte=first, day__lt=after)
+    currencies = list(totals.order_by().values_list("currency", flat=True).distinct())
     if not currencies:
         return "1 = 0", []
     days = [first + number * DAY for number in range((after - first).days)]

@@ -21,7 +21,7 @@ from analytics.rollups.upserts import adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
 from kit.storage.prepared import prepare
 
-CHUNK = 1_000  # rows per transaction
+CHUNK_ROWS = 1_000  # rows per transaction
 TABLE = "analytics_difference"
 T = TypeVar("T")
 
@@ -53,9 +53,8 @@ def rebuild(
         purged = recorded_since()
         for account in accounts:
             for period, difference in steps(account, since, purged):
-                step = Step(
-                    account, period, difference.rollup.removeprefix("analytics_"), settle(difference, account, apply)
-                )
+                rows = correct_rollup(difference, account, apply)
+                step = Step(account, period, difference.rollup.removeprefix("analytics_"), rows)
                 if step.rows:
                     differing.append(step)
                 if show:
@@ -66,24 +65,24 @@ def rebuild(
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
     dialect = Dialect(connection.vendor)
     key = prepare(models.HourlyUsage, "account_id", account)
-    coming = months(account, since)
-    month = next(coming, None)
+    remaining = months(account, since)
+    month = next(remaining, None)
     while month is not None:
         name = f"{month:%Y-%m}"
         if not purged or month >= purged:
             yield name, drift.hourly(key, month, dialect)
             yield name, drift.monthly("content", key, month, dialect)
             yield name, drift.monthly("requester", key, month, dialect)
-        for one in ("tier", "requester", "content"):
-            yield name, drift.revenue(one, key, month, dialect)
-        following = next(coming, None)
-        if following is None or following.year > month.year:
-            for one in ("content", "requester"):
+        for subject in ("tier", "requester", "content"):
+            yield name, drift.revenue(subject, key, month, dialect)
+        next_month = next(remaining, None)
+        if next_month is None or next_month.year > month.year:
+            for subject in ("content", "requester"):
                 if not purged or datetime(month.year + 1, 1, 1, tzinfo=UTC) > purged:
-                    yield f"{month.year}", drift.yearly(one, key, month.year, purged, dialect)
+                    yield f"{month.year}", drift.yearly(subject, key, month.year, purged, dialect)
                 if connection.vendor == "postgresql":
-                    yield f"{month.year}", drift.revenue_year(one, key, month.year, dialect)
-        month = following
+                    yield f"{month.year}", drift.revenue_year(subject, key, month.year, dialect)
+        month = next_month
 
 
 def months(account: str, since: datetime | None) -> Iterator[datetime]:
@@ -92,23 +91,27 @@ def months(account: str, since: datetime | None) -> Iterator[datetime]:
     Skips empty months, because a licence may begin centuries from now, and months beyond the years of reports. A year
     with only yearly totals is represented by its December.
     """
-    of_years = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
-    owned = (model._default_manager.filter(account_id=account) for model in of_years)
+    year_models = (models.ContentYear, models.RequesterYear, models.ContentRevenueYear, models.RequesterRevenueYear)
+    owned = (model._default_manager.filter(account_id=account) for model in year_models)
     years = {year for rows in owned for year in rows.values_list("year", flat=True).distinct()}
     begin = floor(since, "month") if since else datetime.min.replace(tzinfo=UTC)
-    while (month := month_from(account, begin, years)) is not None and month.year < YEARS.stop:
+    month = month_from(account, begin, years)
+    while month is not None and month.year < YEARS.stop:
         yield month
         years.discard(month.year)
-        begin = bucket_after(month, "month")
+        month = month_from(account, bucket_after(month, "month"), years)
 
 
 def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime | None:
     """Return the first month with data from `begin` (a month) on; `years` are those with yearly totals."""
 
-    def first(column: str, least: T, *of_models: type[Model]) -> list[T]:
-        later = {"account_id": account, f"{column}__gte": least}
-        firsts = [model._default_manager.filter(**later).aggregate(first=Min(column))["first"] for model in of_models]
-        return [one for one in firsts if one is not None]
+    def first(column: str, minimum: T, *models_with_column: type[Model]) -> list[T]:
+        later = {"account_id": account, f"{column}__gte": minimum}
+        firsts = [
+            model._default_manager.filter(**later).aggregate(first=Min(column))["first"]
+            for model in models_with_column
+        ]
+        return [value for value in firsts if value is not None]
 
     days = first("day", begin.date(), models.TierRevenue, models.RequesterRevenue, models.ContentRevenue)
     numbers = first("month", month_number(begin), models.ContentMonth, models.RequesterMonth)
@@ -123,7 +126,7 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
     return floor(min(moments), "month") if moments else None
 
 
-def settle(difference: Difference, account: str, apply: bool) -> int:
+def correct_rollup(difference: Difference, account: str, apply: bool) -> int:
     """Find the differing rows, correct them if `apply`, and return their number."""
     key = prepare(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
@@ -139,14 +142,14 @@ def settle(difference: Difference, account: str, apply: bool) -> int:
             cursor.execute(f"SELECT count(*) FROM {TABLE}")  # noqa: S608
             rows: int = cursor.fetchone()[0]
             if apply:
-                for first in range(1, rows + 1, CHUNK):
-                    cursor.execute(addition(difference), [key, first, first + CHUNK - 1])
+                for first in range(1, rows + 1, CHUNK_ROWS):
+                    cursor.execute(addition_sql(difference), [key, first, first + CHUNK_ROWS - 1])
         finally:
             cursor.execute(f"DROP TABLE IF EXISTS {TABLE}")
     return rows
 
 
-def addition(difference: Difference) -> str:
+def addition_sql(difference: Difference) -> str:
     """Return SQL that adds a range of differences. It commutes with concurrent recording."""
     key = ["account_id", *difference.keys, *difference.constants]
     names = ", ".join([*key, *difference.values])

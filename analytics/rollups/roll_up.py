@@ -24,7 +24,7 @@ from analytics.rollups.upserts import (
 )
 
 LOCK = 7_202_611_042  # an arbitrary advisory lock number
-BATCHES = 4_000  # rows per transaction
+BATCH_ROWS = 4_000  # rows per transaction
 INTERVAL = timedelta(seconds=10)  # batches ask for the same items, so rolling up many at once is far cheaper
 
 USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, requester_id, outcome)"
@@ -63,9 +63,9 @@ def roll_up_batch(age: timedelta) -> int:
         cursor.execute(SETTINGS)
         rows = 0
         for day in due:
-            cursor.execute(usage(day), [day, day, BATCHES])
+            cursor.execute(usage_statement(day), [day, day, BATCH_ROWS])
             rows += cursor.fetchone()[0]
-        cursor.execute(revenue(), [BATCHES])
+        cursor.execute(revenue_statement(), [BATCH_ROWS])
         return rows + int(cursor.fetchone()[0])
 
 
@@ -77,31 +77,31 @@ WHERE EXISTS (SELECT FROM waiting WHERE recorded <= statement_timestamp() - make
 SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true)"
 
 
-def usage(day: date) -> str:
+def usage_statement(day: date) -> str:
     """Return the statement for decisions of a UTC day, so that each rollup updates the same columns."""
     where = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
     hours = f"SELECT account_id, hour, outcome, count(*) FROM {ROWS} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
     steps = [HOURLY.format(source=hours)]
-    for one in ("content", "requester"):
+    for subject in ("content", "requester"):
         allowed = "count(*) FILTER (WHERE outcome = '')"
-        of_year = counts_sql(one, day.year, [allowed, *running_totals("count(*)", MONTHS, day.month)])
-        of_month = counts_sql(one, month_number(day), running_totals("count(*)", DAYS, day.day))
-        steps += [yearly(one, day.month, of_year), monthly(one, day.day, of_month)]
+        year_counts = counts_sql(subject, day.year, [allowed, *running_totals("count(*)", MONTHS, day.month)])
+        month_counts = counts_sql(subject, month_number(day), running_totals("count(*)", DAYS, day.day))
+        steps += [yearly(subject, day.month, year_counts), monthly(subject, day.day, month_counts)]
     return move_statement("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
-def counts_sql(one: str, period: int, counts: list[str]) -> str:
-    return f"SELECT account_id, {period}, {one}_id, {', '.join(counts)} FROM {ROWS} GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
+def counts_sql(subject: str, period: int, counts: list[str]) -> str:
+    return f"SELECT account_id, {period}, {subject}_id, {', '.join(counts)} FROM {ROWS} GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
 
 
-def revenue() -> str:
+def revenue_statement() -> str:
     steps = []
-    for one, key in REVENUE_KEYS.items():
+    for subject, key in REVENUE_KEYS.items():
         source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM {ROWS} WHERE {key} IS NOT NULL
           GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
-        steps.append(REVENUE.format(one=one, key=key, source=source))
-        if one in YEARLY_REVENUE:
-            steps.append(revenue_of_years(one, ROWS))
+        steps.append(REVENUE.format(subject=subject, key=key, source=source))
+        if subject in YEARLY_REVENUE:
+            steps.append(revenue_of_years(subject, ROWS))
     columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
     return move_statement("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
 

@@ -21,7 +21,7 @@ INSERT INTO analytics_hourlyusage AS u (account_id, hour, outcome, requests)
 ON CONFLICT (account_id, hour, outcome) DO UPDATE SET requests = u.requests + excluded.requests
 """
 REVENUE = """
-INSERT INTO analytics_{one}revenue AS u (account_id, day, currency, {key}, amount)
+INSERT INTO analytics_{subject}revenue AS u (account_id, day, currency, {key}, amount)
 {source}
 ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
 """
@@ -30,39 +30,39 @@ REVENUE_KEYS = {"content": "content_id", "requester": "requester_id", "tier": "l
 YEARLY_REVENUE = ("content", "requester")
 
 
-def revenue_of_years(one: str, rows: str = "one") -> str:
-    """Return the upsert of yearly revenue; `one` is content or requester.
+def revenue_of_years(subject: str, rows: str = "one") -> str:
+    """Return the upsert of yearly revenue; `subject` is content or requester.
 
     Adds up `rows` with the columns account, day, currency, id (or NULL) and amount.
     """
     months = (f"sum(CASE WHEN extract(month FROM day) <= {number} THEN amount ELSE 0 END)" for number in range(1, 13))
-    key = f"account_id, {one}_id, year, currency, refund"
-    return f"""INSERT INTO analytics_{one}revenueyear AS u ({key}, {", ".join(MONTHS)})
-SELECT account_id, {one}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
-FROM {rows} WHERE {one}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    key = f"account_id, {subject}_id, year, currency, refund"
+    return f"""INSERT INTO analytics_{subject}revenueyear AS u ({key}, {", ".join(MONTHS)})
+SELECT account_id, {subject}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
+FROM {rows} WHERE {subject}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
 ON CONFLICT ({key}) DO UPDATE SET {add_excluded(MONTHS)}"""  # noqa: S608 - made of constants
 
 
-def yearly(one: str, month: int, source: str) -> str:
-    """Return the upsert of yearly usage; `one` is content or requester.
+def yearly(subject: str, month: int, source: str) -> str:
+    """Return the upsert of yearly usage; `subject` is content or requester.
 
     `source` has the columns account, year, id, allowed, and the `running` counts.
     """
     return f"""
-INSERT INTO analytics_{one}year AS u (account_id, year, {one}_id, allowed, {", ".join(MONTHS[month - 1 :])})
+INSERT INTO analytics_{subject}year AS u (account_id, year, {subject}_id, allowed, {", ".join(MONTHS[month - 1 :])})
 {source}
-ON CONFLICT (account_id, {one}_id, year) DO UPDATE SET {add_excluded(["allowed", *MONTHS[month - 1 :]])}"""
+ON CONFLICT (account_id, {subject}_id, year) DO UPDATE SET {add_excluded(["allowed", *MONTHS[month - 1 :]])}"""
 
 
-def monthly(one: str, day: int, source: str) -> str:
-    """Return the upsert of monthly usage; `one` is content or requester.
+def monthly(subject: str, day: int, source: str) -> str:
+    """Return the upsert of monthly usage; `subject` is content or requester.
 
     `source` has the columns account, month, id, and the `running` counts.
     """
     return f"""
-INSERT INTO analytics_{one}month AS u (account_id, month, {one}_id, {", ".join(DAYS[day - 1 :])})
+INSERT INTO analytics_{subject}month AS u (account_id, month, {subject}_id, {", ".join(DAYS[day - 1 :])})
 {source}
-ON CONFLICT (account_id, month, {one}_id) DO UPDATE SET {add_excluded(DAYS[day - 1 :])}"""
+ON CONFLICT (account_id, month, {subject}_id) DO UPDATE SET {add_excluded(DAYS[day - 1 :])}"""
 
 
 def running_totals(count: Count, columns: Sequence[str], first: int) -> list[Count]:

@@ -117,8 +117,8 @@ def check_refunds() -> Missing:
     accounts = {charge: entry.account_id for entry in refunds if (charge := charge_of(entry)) is not None}
     charges = list(accounts)
     for first in range(0, len(charges), CHARGES):
-        known = balances(accounts.values(), charges[first : first + CHARGES])
-        for (charge, currency), balance in known.items():
+        charged_balances = balances(accounts.values(), charges[first : first + CHARGES])
+        for (charge, currency), balance in charged_balances.items():
             if balance.refunded > balance.charged:
                 yield (accounts[charge], charge.id, currency), balance.charged - balance.refunded
 

@@ -52,7 +52,9 @@ NAMES = (
 
 MONTH_OF = "month_of_account"  # a function that SQLite's connections have: that of kit.values.calendar.Months
 
-# SQL that differs by vendor, such as the first entry's id, its month, and a statement's id.
+# SQL that differs by vendor, such as the first entry's id, its month, and a statement's id. The latter has 2 bytes for
+# the month's number, 6 for the unit, padded with zeros, and 8 for the requester's number or, for entries without a
+# requester, the end of the account's id, whose first bit is always set. So ids sort by month.
 PARTS = {
     "postgresql": {
         "first_id": 'min(entry.id::text COLLATE "C")::uuid',

@@ -14,7 +14,7 @@ from analytics.windows import DAY, floor, midnight
 from kit.storage.replica import reading_connection
 
 
-class Days(Struct, frozen=True):
+class DayTotals(Struct, frozen=True):
     """Decisions of today and yesterday; `…_whole` counts only the hours of the day that have ended by now."""
 
     today: int = 0
@@ -25,7 +25,7 @@ class Days(Struct, frozen=True):
     yesterday_whole: int = 0
 
 
-def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Days]:
+def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, DayTotals]:
     """Return the totals by account id; accounts without decisions are absent."""
     today = midnight(now)
     hour = floor(now, "hour")
@@ -34,22 +34,22 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     condition, owners = accounts_condition(accounts)
     where = f"WHERE {condition} AND hour >= %s AND hour < %s"
     figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
-    of_figures = [*owners, today - DAY, today + DAY]
+    figure_parameters = [*owners, today - DAY, today + DAY]
     if HAS_PENDING_ROWS:
         figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {PENDING_USAGE} {where}"  # noqa: S608
-        of_figures *= 2
+        figure_parameters *= 2
     parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]
     parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]
     sums = ", ".join(f"coalesce(sum(requests) FILTER (WHERE {part}), 0)" for part in parts)
-    of_parts = [today, today, today, hour, today, today, hour - DAY]
+    part_parameters = [today, today, today, hour, today, today, hour - DAY]
     with reading_connection().cursor() as cursor:
         cursor.execute(
             f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
-            [adapt(value) for value in (*of_parts, *of_figures)],
+            [adapt(value) for value in (*part_parameters, *figure_parameters)],
         )
-        of = dict(zip(owners, accounts, strict=True))
-        return {of[owner]: Days(*map(int, counts)) for owner, *counts in cursor.fetchall()}
+        account_by_owner = dict(zip(owners, accounts, strict=True))
+        return {account_by_owner[owner]: DayTotals(*map(int, counts)) for owner, *counts in cursor.fetchall()}
 
 
-def add_days(days: Iterable[Days]) -> Days:
-    return Days(*map(sum, zip(astuple(Days()), *map(astuple, days), strict=True)))
+def add_totals(days: Iterable[DayTotals]) -> DayTotals:
+    return DayTotals(*map(sum, zip(astuple(DayTotals()), *map(astuple, days), strict=True)))

@@ -33,13 +33,13 @@ def add_up(accounts: Sequence[str], window: Window, hours: dict[datetime, Counts
 
 def counts_before(accounts: Sequence[str], window: Window) -> dict[datetime, Counts]:
     """Count the decisions from the beginning of an hour of UTC to that of the bucket that begins within it."""
-    begins = {
+    bucket_by_hour = {
         max(floor(bucket, "hour"), window.start): bucket
         for bucket in window.buckets()
         if bucket.minute and window.start < bucket < window.end
     }
     counts = "count(*), sum(CASE coalesce(reason, '') WHEN '' THEN 1 ELSE 0 END)"
-    rows = sums_of_parts(accounts, begins, "analytics_accessevent", "created", counts)
+    rows = sums_of_parts(accounts, bucket_by_hour, "analytics_accessevent", "created", counts)
     return {after: (int(requests), int(allowed)) for after, requests, allowed in rows}
 
 

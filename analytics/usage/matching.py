@@ -16,7 +16,7 @@ from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_USAGE, USAGE_LISTS
 from analytics.rollups.upserts import adapt, month_number
-from analytics.usage.report import ARRAY_TYPES, One
+from analytics.usage.report import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
 from kit.storage.prepared import Parameter, prepare
@@ -42,7 +42,7 @@ class Outcomes(Struct, frozen=True):
 class Keys(Struct, frozen=True):
     """Items (ids) or requesters (numbers): these or, if `are_excluded`, all others."""
 
-    one: One
+    subject: Subject
     values: tuple[str | int, ...]
     are_excluded: bool = False
 
@@ -103,7 +103,7 @@ def count_matching(selection: Selection, seconds: float) -> int:
     signed = []
     if keys.values:
         sign = -1 if keys.are_excluded else 1
-        signed.append((sign, replace(selection, keys=Keys(keys.one, keys.values))))
+        signed.append((sign, replace(selection, keys=Keys(keys.subject, keys.values))))
     if keys.are_excluded:
         signed.append((1, replace(selection, keys=None)))
     return count_selections(signed, seconds)
@@ -132,7 +132,8 @@ class Parts:
         self.selection = selection
         self.purged = purged
         self.account = prepare(AccessEvent, "account_id", selection.account_id)
-        begin, end = selection.begin, selection.end
+        begin = selection.begin
+        end = selection.end
         # The rollups include purged decisions; the list does not.
         self.first = None if begin is None else selection.cut(begin - MICROSECOND) + selection.step
         if purged is not None:
@@ -164,26 +165,27 @@ class Parts:
     def events(self, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
         """Count single events."""
         conditions, values = self.conditions("created", begin, end)
-        more, further = self.matching("coalesce(reason, '')")
-        return f"SELECT count(*) FROM analytics_accessevent WHERE {conditions}{more}", values + further  # noqa: S608
+        matching, matching_values = self.matching("coalesce(reason, '')")
+        return f"SELECT count(*) FROM analytics_accessevent WHERE {conditions}{matching}", values + matching_values  # noqa: S608
 
     def hours(self) -> tuple[str, list[Parameter]]:
         conditions, values = self.conditions("hour", self.first, self.after)
-        more, further = self.matching("outcome")
-        sql = f"SELECT coalesce(sum(requests), 0) FROM analytics_hourlyusage WHERE {conditions}{more}"  # noqa: S608
-        return sql, values + further
+        matching, matching_values = self.matching("outcome")
+        sql = f"SELECT coalesce(sum(requests), 0) FROM analytics_hourlyusage WHERE {conditions}{matching}"  # noqa: S608
+        return sql, values + matching_values
 
     def pending(self) -> tuple[str, list[Parameter]]:
         conditions, values = self.conditions("hour", self.first, self.after)
-        more, further = self.matching("outcome")
+        matching, matching_values = self.matching("outcome")
         if self.selection.keys is None:
-            return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{more}", values + further  # noqa: S608
+            return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{matching}", values + matching_values  # noqa: S608
         # Skips lists without any of the keys before expanding one.
-        one = self.selection.keys.one
+        subject = self.selection.keys.subject
         keys = [*self.key_values(self.selection.keys)]
         rows = f"""SELECT * FROM analytics_recentusage
-          WHERE {conditions} AND {one}s && %s::{ARRAY_TYPES[one]} OFFSET 0"""  # noqa: S608
-        return f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{more}", [*values, keys, *further]  # noqa: S608
+          WHERE {conditions} AND {subject}s && %s::{ARRAY_TYPES[subject]} OFFSET 0"""  # noqa: S608
+        sql = f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{matching}"  # noqa: S608
+        return sql, [*values, keys, *matching_values]
 
     def days(self, keys: Keys) -> Iterator[tuple[str, list[Parameter]]]:
         """Yield decisions before `after`, minus those before `first`: the rollups hold running totals."""
@@ -196,17 +198,18 @@ class Parts:
         """Yield all decisions of the keys before that midnight."""
         marks = ", ".join(["%s"] * len(keys.values))
         values = self.key_values(keys)
-        owned = f"account_id = %s AND {keys.one}_id IN ({marks})"
+        owned = f"account_id = %s AND {keys.subject}_id IN ({marks})"
         if day is None:
-            totals, of_years = "m12", ""
+            totals = "m12"
+            until = ""
         else:
             month = MONTHS[day.month - 2] if day.month > 1 else "0"
             totals = f"CASE WHEN year < {day.year:d} THEN m12 ELSE {month} END"
-            of_years = f" AND year <= {day.year:d}"
-        sql = f"SELECT coalesce(sum({totals}), 0) FROM analytics_{keys.one}year WHERE {owned}{of_years}"  # noqa: S608
+            until = f" AND year <= {day.year:d}"
+        sql = f"SELECT coalesce(sum({totals}), 0) FROM analytics_{keys.subject}year WHERE {owned}{until}"  # noqa: S608
         yield sql, [self.account, *values]
         if day is not None and day.day > 1:
-            sql = f"""SELECT coalesce(sum({DAYS[day.day - 2]}), 0) FROM analytics_{keys.one}month
+            sql = f"""SELECT coalesce(sum({DAYS[day.day - 2]}), 0) FROM analytics_{keys.subject}month
               WHERE {owned} AND month = {month_number(day):d}"""  # noqa: S608
             yield sql, [self.account, *values]
 
@@ -226,13 +229,14 @@ class Parts:
         for outcomes in self.selection.outcomes:
             sql += f" AND {outcomes.condition(outcome)}"
             values += outcomes.names
-        if keys := self.selection.keys:
-            sql += f" AND {keys.one}_id IN ({', '.join(['%s'] * len(keys.values))})"
+        keys = self.selection.keys
+        if keys is not None:
+            sql += f" AND {keys.subject}_id IN ({', '.join(['%s'] * len(keys.values))})"
             values += self.key_values(keys)
         return sql, values
 
     def key_values(self, keys: Keys) -> list[Parameter]:
-        return [prepare(AccessEvent, f"{keys.one}_id", value) for value in keys.values]
+        return [prepare(AccessEvent, f"{keys.subject}_id", value) for value in keys.values]
 
 
 def floor_hour(moment: datetime) -> datetime:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.db.models import Max, Min
 
 from analytics.archive.horizon import read_at_horizon
-from analytics.archive.lookup import last_archived
+from analytics.archive.lookup import last_archived_at
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
@@ -22,21 +22,20 @@ from kit.storage.prepared import Parameter, prepare, prepared_cursor
 from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
-from kit.values.timestamps import render_timestamp
 
-One = Literal["content", "requester"]
+Subject = Literal["content", "requester"]
 ARRAY_TYPES = {"content": "uuid[]", "requester": "bigint[]"}  # of the lists in pending rows
 
 
-def pending_decisions(one: One) -> str:
+def pending_decisions(subject: Subject) -> str:
     """Return a subquery with `hour` and `outcome` of each decision. Its parameters: the account, and the key twice.
 
     Skips lists without the key before expanding any.
     """
     return f"""(SELECT hour, outcome FROM (
       SELECT * FROM analytics_recentusage
-      WHERE account_id = %s AND {one}s @> ARRAY[%s]::{ARRAY_TYPES[one]} OFFSET 0) pending, {USAGE_LISTS}
-    WHERE {one}_id = %s) decision"""  # noqa: S608 - made of constants
+      WHERE account_id = %s AND {subject}s @> ARRAY[%s]::{ARRAY_TYPES[subject]} OFFSET 0) pending, {USAGE_LISTS}
+    WHERE {subject}_id = %s) decision"""  # noqa: S608 - made of constants
 
 
 ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a count and a number), name
@@ -55,13 +54,15 @@ def content_counts(account_id: str, content_id: str) -> tuple[str, list[Paramete
     return build_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
 
 
-def build_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
+def build_counts(subject: Subject, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
     """Return the same for an item or requester."""
     owner = prepare(ContentYear, "account_id", account_id)
-    select = f"SELECT m12 AS requests, allowed FROM analytics_{one}year WHERE account_id = %s AND {one}_id = %s"  # noqa: S608
+    select = (
+        f"SELECT m12 AS requests, allowed FROM analytics_{subject}year WHERE account_id = %s AND {subject}_id = %s"  # noqa: S608
+    )
     parameters = [owner, key]
     if HAS_PENDING_ROWS:
-        select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(one)}"  # noqa: S608
+        select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(subject)}"  # noqa: S608
         parameters += [owner, key, key]
     statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
     return statement, parameters
@@ -69,37 +70,46 @@ def build_counts(one: One, account_id: str, key: Parameter) -> tuple[str, list[P
 
 def build_stats(requests: int | None, allowed: int | None) -> dict[str, int]:
     """Return `stats` from the row of `content_counts`."""
-    total, granted = int(requests or 0), int(allowed or 0)
-    return {"totalRequests": total, "allowedRequests": granted, "deniedRequests": total - granted}
+    total = int(requests or 0)
+    allowed_total = int(allowed or 0)
+    return {"totalRequests": total, "allowedRequests": allowed_total, "deniedRequests": total - allowed_total}
 
 
-def requester_stats(account_id: str, requester: int) -> dict[str, object]:
-    """Return the `stats` of a requester (by number): all decisions about it, and the time of the last."""
+class RequesterStats(NamedTuple):
+    """All decisions about a requester, and the time of the last."""
+
+    allowed: int
+    denied: int
+    last_seen_at: datetime | None
+
+
+def requester_stats(account_id: str, requester: int) -> RequesterStats:
+    """Return the statistics of a requester, by number."""
     statement, parameters = build_counts("requester", account_id, requester)
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
         requests, allowed = (int(total or 0) for total in cursor.fetchone())
-    seen = last_decision(account_id, requester) if requests else None
-    return {"allowed": allowed, "denied": requests - allowed, "lastSeenAt": render_timestamp(seen)}
+    last_seen = last_decision_at(account_id, requester) if requests else None
+    return RequesterStats(allowed, requests - allowed, last_seen)
 
 
-def last_decision(account_id: str, requester: int) -> datetime | None:
+def last_decision_at(account_id: str, requester: int) -> datetime | None:
     """Return the time of the last decision about a requester (by number).
 
     None if there is none, if it was purged, or if only the archive has it and cannot be read: a requester can be
     changed nevertheless.
     """
-    own = AccessEvent.objects.filter(account_id=account_id, requester_id=requester)
+    decisions = AccessEvent.objects.filter(account_id=account_id, requester_id=requester)
 
     def read(horizon: datetime | None) -> datetime | None:
-        seen = own.order_by("-created").values_list("created", flat=True).first()
-        if seen is not None or horizon is None:
-            return seen
+        last = decisions.order_by("-created").values_list("created", flat=True).first()
+        if last is not None or horizon is None:
+            return last
         month = last_month(account_id, requester, horizon)
         if month is None:
             return None
         with suppress(ServiceUnavailable):  # which is logged
-            return last_archived(account_id, requester, month, month_after(month))
+            return last_archived_at(account_id, requester, month, month_after(month))
         return None
 
     return read_at_horizon(read)
@@ -138,17 +148,17 @@ def usage_report(accounts: Sequence[str], window: Window, rows: list[ReportRow] 
 
     `rows` is the result of `usage_rows`, if known.
     """
-    return present(usage_rows(accounts, window) if rows is None else rows, window)
+    return render_report(usage_rows(accounts, window) if rows is None else rows, window)
 
 
 def usage_rows(accounts: Sequence[str], window: Window) -> list[ReportRow]:
     """Return the report's figures, all from one snapshot."""
     with use_memory():
-        rows = read(accounts, window, Parts.for_window(window, rolled_up_hours(accounts)))
-        return rows if window.zone is UTC else read_in_zone(accounts, window, rows)
+        rows = run_statement(accounts, window, Parts.for_window(window, rolled_up_hours(accounts)))
+        return rows if window.zone is UTC else regroup_in_zone(accounts, window, rows)
 
 
-def read_in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
+def regroup_in_zone(accounts: Sequence[str], window: Window, rows: list[ReportRow]) -> list[ReportRow]:
     """Replace the figures of hours by those of the window's buckets."""
     hours = {
         datetime.fromtimestamp(int(row[1]), UTC): (int(row[2]), int(row[3])) for row in rows if row[0] == "bucket"
@@ -165,7 +175,7 @@ def requester_numbers(rows: list[ReportRow]) -> list[int]:
     return [number for kind, _, _, number, _ in sorted(rows, key=count_order) if kind == "requester"]
 
 
-def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
+def run_statement(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRow]:
     """Run analytics.usage.report_sql.Statement and return its rows."""
     statement = Statement(accounts, window, parts)
     sql = statement.build()
@@ -175,7 +185,7 @@ def read(accounts: Sequence[str], window: Window, parts: Parts) -> list[ReportRo
         return cursor.fetchall()
 
 
-def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
+def render_report(rows: list[ReportRow], window: Window) -> dict[str, object]:
     """Return the report in the API's form."""
     by_kind: dict[str, list[ReportRow]] = {}
     for row in rows:
@@ -187,7 +197,8 @@ def present(rows: list[ReportRow], window: Window) -> dict[str, object]:
         series.append(
             {"date": window.label(bucket), "requests": requests, "allowed": allowed, "denied": requests - allowed}
         )
-    total, allowed = (sum(counts) for counts in zip((0, 0), *buckets.values(), strict=True))
+    total = sum(requests for requests, _ in buckets.values())
+    allowed = sum(allowed for _, allowed in buckets.values())
     return {
         "summary": {
             "totalRequests": total,

@@ -80,7 +80,8 @@ class Parts:
         `recorded` is the first and last hour with decisions, if any: a month that is empty outside the window counts
         as whole.
         """
-        first, last = midnight(window.start - MICROSECOND) + DAY, midnight(window.end)
+        first = midnight(window.start - MICROSECOND) + DAY
+        last = midnight(window.end)
         if first >= last:
             return cls(first, first, edges=[(window.start, window.end)])
         parts = cls(first, last)
@@ -151,25 +152,26 @@ class Statement:
     WHERE {self.owned} AND hour >= %s AND hour < %s GROUP BY 1, 2 {single}) parts
   GROUP BY 1, 2 HAVING sum(requests) > 0)"""  # noqa: S608
 
-    def counted(self, one: str) -> Iterator[str]:
+    def counted(self, subject: str) -> Iterator[str]:
         """Yield decisions by item or requester."""
         sources = []
         if self.parts.years:
             whens = " ".join(
-                f"WHEN {year} THEN {self.between(MONTHS, of[0], of[-1])}" for year, of in self.parts.years.items()
+                f"WHEN {year} THEN {self.between(MONTHS, months[0], months[-1])}"
+                for year, months in self.parts.years.items()
             )
             years = ", ".join(map(str, self.parts.years))
-            sources.append(f"""SELECT {one}_id AS id, CASE year {whens} END AS n FROM analytics_{one}year
+            sources.append(f"""SELECT {subject}_id AS id, CASE year {whens} END AS n FROM analytics_{subject}year
     WHERE {self.owned} AND year IN ({years})""")  # noqa: S608
         for month, (first, last) in self.parts.months.items():
             days = self.between(DAYS, first, last)
-            sources.append(f"""SELECT {one}_id AS id, {days} AS n FROM analytics_{one}month
+            sources.append(f"""SELECT {subject}_id AS id, {days} AS n FROM analytics_{subject}month
     WHERE {self.owned} AND month = {month}""")  # noqa: S608
-        self.take(*[*self.accounts] * len(sources))
+        self.take(*self.accounts * len(sources))
         if self.has_singles:
-            sources.append(f"SELECT {one}_id AS id, 1{self.dialect.number} AS n FROM single")  # noqa: S608
+            sources.append(f"SELECT {subject}_id AS id, 1{self.dialect.number} AS n FROM single")  # noqa: S608
         union = " UNION ALL ".join(sources)
-        yield f"""{one} AS MATERIALIZED (
+        yield f"""{subject} AS MATERIALIZED (
   SELECT id, sum(n) AS n FROM ({union}) parts GROUP BY id HAVING sum(n) > 0)"""  # noqa: S608
 
     def between(self, columns: Sequence[str], first: int, last: int) -> str:

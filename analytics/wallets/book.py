@@ -57,7 +57,8 @@ class Book:
     @property
     def counting(self) -> list[Grant]:
         """The grants that are part of the balance, in the order in which they are spent."""
-        return sorted((one for one in self.grants if one.started and one.ended_at is None), key=order_of_spending)
+        counting = (grant for grant in self.grants if grant.started and grant.ended_at is None)
+        return sorted(counting, key=order_of_spending)
 
     def roll_to(self, now: datetime) -> None:
         """Apply everything that is due, in the order of its moments: ends before refills before starts.

@@ -18,10 +18,10 @@ def unknown_requester(requester_id: str) -> ValidationFailed:
 def lock_requester(account_id: str, requester_id: str) -> Any:
     """Return the requester, whose row stays locked. Raises ValidationFailed."""
     rows = referred_model(Wallet, "requester")._default_manager.select_for_update(no_key=True)
-    found = rows.filter(account_id=account_id, requester_id=requester_id).first()
-    if found is None:
+    requester = rows.filter(account_id=account_id, requester_id=requester_id).first()
+    if requester is None:
         raise unknown_requester(requester_id)
-    return found
+    return requester
 
 
 def find_license(account_id: str, requester: int, license_id: str | None) -> str | None:

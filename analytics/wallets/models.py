@@ -101,7 +101,7 @@ class Wallet(models.Model):
         return max(self.balance - self.floor, Decimal(0))
 
     def covers(self, amount: Decimal) -> bool:
-        """Whether the credit pays an amount. Nothing is due (analytics.recording.spending.COVERS)."""
+        """Whether the credit pays an amount. Nothing is due (analytics.recording.spending_sql.COVERS)."""
         return self.balance - amount >= self.floor
 
     def end_refills(self) -> None:

@@ -1,7 +1,7 @@
 """Rows of wallets: locking, storing and reading them as they are at a moment."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
 
@@ -35,12 +35,11 @@ def open_grants(wallets: Iterable[Wallet]) -> list[Grant]:
     return list(grants.order_by("created", "pk"))
 
 
-def open_books(wallets: Iterable[Wallet], with_grants: Sequence[Wallet] | None = None) -> list[Book]:
-    """Return wallets with their open grants, or only those of some wallets. One query at most."""
+def open_books(wallets: Iterable[Wallet]) -> list[Book]:
+    """Return wallets with their open grants. One query at most."""
     rows = list(wallets)
     grants: defaultdict[str, list[Grant]] = defaultdict(list)
-    read = rows if with_grants is None else with_grants
-    for grant in open_grants(read) if read else []:
+    for grant in open_grants(rows):
         grants[grant.wallet_id].append(grant)
     return [Book(wallet, grants[wallet.pk]) for wallet in rows]
 
@@ -66,11 +65,10 @@ def as_of(wallets: Iterable[Wallet], now: datetime) -> list[Book]:
     """Return wallets as of a time, for reading: due changes are not stored. One query at most."""
     rows = list(wallets)
     due = [wallet for wallet in rows if wallet.next_change_at is not None and wallet.next_change_at <= now]
-    books = open_books(rows, with_grants=due)
-    for book in books:
-        if book.wallet in due:
-            book.roll_to(now)
-    return books
+    due_books = {book.wallet.pk: book for book in open_books(due)}
+    for book in due_books.values():
+        book.roll_to(now)
+    return [due_books.get(wallet.pk) or Book(wallet, []) for wallet in rows]
 
 
 def grants_as_of(wallet: Wallet, grants: Iterable[Grant], now: datetime) -> list[Grant]:

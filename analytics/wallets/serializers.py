@@ -78,7 +78,7 @@ class ThresholdSerializer(StrictSerializer):
     def validate(self, fields: dict[str, object]) -> dict[str, object]:
         if len(fields) != 1:
             raise serializers.ValidationError("Give exactly one of value and percent.")
-        return {name: plain(one) if isinstance(one, Decimal) else one for name, one in fields.items()}
+        return {name: plain(value) if isinstance(value, Decimal) else value for name, value in fields.items()}
 
 
 class WalletChangeSerializer(RowSerializer):
@@ -108,7 +108,7 @@ class WalletChangeSerializer(RowSerializer):
 
     def show_thresholds(self, wallet: Wallet) -> list[Rendered]:
         return [
-            {name: render_amount(Decimal(one)) if name == "value" else one for name, one in threshold.items()}
+            {name: render_amount(Decimal(value)) if name == "value" else value for name, value in threshold.items()}
             for threshold in wallet.thresholds
         ]
 

@@ -94,7 +94,8 @@ def set_terms(wallet: Wallet, fields: Validated, now: datetime) -> None:
             wallet.exhausted_at = None
     if "thresholds" in fields:
         given = fields["thresholds"] or []
-        wallet.thresholds = [one for place, one in enumerate(given) if one not in given[:place]]  # one event each
+        # one event each
+        wallet.thresholds = [threshold for place, threshold in enumerate(given) if threshold not in given[:place]]
     if "refill" in fields:
         set_refill(wallet, fields["refill"], now)
 
@@ -152,8 +153,8 @@ def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) ->
         check_paid(fields)
         epochs.hold(wallet.account_id)  # before the wallet, as merges do
     book = lock_book(wallet)
-    if (known := known_grant(book.wallet, fields)) is not None:
-        [current] = grants_as_of(known.wallet, [known], now)
+    if (existing := existing_grant(book.wallet, fields)) is not None:
+        [current] = grants_as_of(existing.wallet, [existing], now)
         return current, False
     check_current(book.wallet)
     grant = new_grant(book, fields, now)
@@ -162,7 +163,7 @@ def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) ->
         with transaction.atomic():
             grant.save(force_insert=True)
     except IntegrityError:
-        known_grant(book.wallet, fields)  # another wallet's, granted at the same moment
+        existing_grant(book.wallet, fields)  # another wallet's, granted at the same moment
         raise
     if grant.effective_at <= now:
         book.add(grant)
@@ -189,7 +190,7 @@ def check_current(wallet: Wallet) -> None:
         raise InUse(f"Its requester was merged into another one. Use the wallet {current.pk}, which has the credit.")
 
 
-def known_grant(wallet: Wallet, fields: Validated) -> Grant | None:
+def existing_grant(wallet: Wallet, fields: Validated) -> Grant | None:
     """Return the grant with that id or externalId, of this wallet or of one whose credit merges gave to the same one.
 
     Raises AlreadyExists if the externalId is that of another wallet's grant.
@@ -200,13 +201,13 @@ def known_grant(wallet: Wallet, fields: Validated) -> Grant | None:
     if sent is not None and current_wallet(sent.wallet).pk == current:
         return sent
     external_id = fields.get("external_id")
-    known = None if external_id is None else grants.filter(external_id=external_id).first()
-    if known is not None and current_wallet(known.wallet).pk != current:
+    existing = None if external_id is None else grants.filter(external_id=external_id).first()
+    if existing is not None and current_wallet(existing.wallet).pk != current:
         raise AlreadyExists(
-            f"Another wallet, {known.wallet_id}, has a grant with the externalId {external_id!r}: {known.pk}.",
+            f"Another wallet, {existing.wallet_id}, has a grant with the externalId {external_id!r}: {existing.pk}.",
             param="externalId",
         )
-    return known
+    return existing
 
 
 def new_grant(book: Book, fields: Validated, now: datetime) -> Grant:
@@ -214,7 +215,7 @@ def new_grant(book: Book, fields: Validated, now: datetime) -> Grant:
     effective_at, expires_at = fields.get("effective_at") or now, fields.get("expires_at")
     if expires_at is not None and expires_at <= max(effective_at, now):
         raise ValidationFailed("Must be later than effectiveAt, and in the future.", param="expiresAt")
-    held = sum((one.remaining for one in book.grants), Decimal(0))
+    held = sum((grant.remaining for grant in book.grants), Decimal(0))
     if held + amount > LARGEST:
         raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
     given = {name: fields[name] for name in ("id", "kind", "priority", "external_id") if name in fields}
@@ -230,7 +231,7 @@ def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     if grant is None:
         return None
     grant.wallet = book.wallet
-    book.grants = [grant if one.pk == grant.pk else one for one in book.grants]
+    book.grants = [grant if open_grant.pk == grant.pk else open_grant for open_grant in book.grants]
     before = grant.audited()
     book.roll_to(now)
     if grant.ended_at is None:

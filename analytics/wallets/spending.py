@@ -7,7 +7,7 @@ from decimal import Decimal
 from django.db import connection
 from django.db.models import QuerySet
 
-from analytics.recording.spending import Spend
+from analytics.recording.spending_sql import Spend
 from analytics.wallets.events import announce, next_notice
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import keep, open_books
@@ -42,8 +42,7 @@ class Purses:
     @classmethod
     def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
         """The same without a lock, for a rehearsal."""
-        looked_up = list(keys)
-        return cls(find_wallets(looked_up) if looked_up else [], now)
+        return cls(find_wallets(keys), now)
 
     def lacking(self, spends: Sequence[Spend]) -> Spend | None:
         """The first of the spends that its wallet does not cover."""

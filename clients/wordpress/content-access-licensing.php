@@ -34,6 +34,7 @@ const PAUSE = 10; // seconds without questions after a timeout, so that a stalle
 const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0' by the last answer, absent before the first one
 const REFUSED_HOST = 'content_licensing_refused_host'; // option: the host that the key is not for
+const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
@@ -42,6 +43,7 @@ const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
     . '<h1>%1$s</h1><p>%2$s</p></body></html>';
+const NO_CAUSES = ['rate_limit_exceeded', 'paused', 'unconfigured']; // of many wrong keys, of a timeout, and shown in any case
 const LOG_SECONDS = 60; // in which the same reason is logged once
 
 /** The status and headers of a refusal, its body, and what the site learns about a visitor who is allowed. */
@@ -67,19 +69,61 @@ foreach (preg_grep('/^HTTP_X_(ACCESS|LICENSING)_/', array_keys($_SERVER)) as $na
 }
 
 add_action('init', __NAMESPACE__ . '\serve_terms', 0);
+add_action('wp', __NAMESPACE__ . '\guard_early', PHP_INT_MIN); // before any plugin answers the page in its own way
 add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redirects to the page's own URL
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 
-function guard_page(): void
+/** Ask as soon as WordPress knows the page, unless it redirects or answers a sitemap first: nobody is charged for these. */
+function guard_early(): void
 {
-    if (is_robots() || is_favicon() || is_editor()) {
+    if (!wp_using_themes() || get_query_var('sitemap') || get_query_var('sitemap-stylesheet')) {
         return;
     }
+    if (is_missing()) {
+        add_filter('status_header', __NAMESPACE__ . '\guard_plugins_page', PHP_INT_MAX, 2);
+        return;
+    }
+    if (is_editor() || (has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false))) {
+        return;
+    }
+    guard_page();
+}
+
+/** Ask about a page that WordPress lacks and a plugin answers: by its status, it exists. */
+function guard_plugins_page(string $line, int $status): string
+{
+    if ($status >= 200 && $status < 300) {
+        guard_once();
+    }
+    return $line;
+}
+
+function guard_page(): void
+{
+    if (!is_missing()) {
+        guard_once();
+    }
+}
+
+/** Whether WordPress answers that the page does not exist. POST with error=404 shows posts nevertheless. */
+function is_missing(): bool
+{
+    global $wp_query;
+    return is_404() && !$wp_query->posts;
+}
+
+function guard_once(): void
+{
+    static $is_decided = false;
+    if ($is_decided || is_robots() || is_favicon() || is_editor()) {
+        return;
+    }
+    $is_decided = true;
     $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
-    if (is_404()) {
-        $method = 'HEAD'; // nobody is charged for a page that does not exist
+    if (is_404() && !is_missing() && !is_feed()) {
+        $method = 'HEAD'; // a further page of a post that has none: the theme shows that it does not exist
     } elseif ($method === 'OPTIONS') {
         $method = 'GET'; // WordPress answers it with the whole page
     }
@@ -104,8 +148,10 @@ function guard_rest($result, $server, $request)
     $is_decided = true;
     $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
     $method = $request->get_method(); // `_method` counts
-    $gets_no_text = $is_head || $method === 'OPTIONS'; // the REST API answers it with the schema of the route
-    $verdict = decide(rest_page_url($request->get_route()), $gets_no_text ? 'HEAD' : $method);
+    $route = $request->get_route();
+    // The REST API answers OPTIONS with the schema of the route.
+    $gets_no_text = $is_head || $method === 'OPTIONS' || names_missing_post($route);
+    $verdict = decide(rest_page_url($route), $gets_no_text ? 'HEAD' : $method);
     send_headers($verdict);
     if ($verdict->status === null) {
         return $result;
@@ -135,7 +181,11 @@ function page_urls(): array
     if (!$urls) { // the feed is that of the site: the requested path does not choose its posts
         return [home_url(is_comment_feed() ? '/comments/feed/' : '/feed/')];
     }
-    return array_merge(array_map(__NAMESPACE__ . '\feed_url', $urls), $posts); // a post's feed can have its whole text
+    $feeds = array_map(__NAMESPACE__ . '\feed_url', $urls);
+    if ($urls === [home_url('/search/')]) { // it may have whole texts of all posts, where the search shows excerpts
+        array_unshift($feeds, home_url('/feed/'));
+    }
+    return array_merge($feeds, $posts); // a post's feed can have its whole text
 }
 
 function feed_url(string $url): string
@@ -169,7 +219,7 @@ function archive_url(): string
         $url = get_author_posts_url((int) get_query_var('author'));
     } elseif (is_post_type_archive()) {
         $url = get_post_type_archive_link((string) get_query_var('post_type'));
-    } elseif (is_date() && get_query_var('year')) {
+    } elseif (is_date() && (get_query_var('year') || get_query_var('m'))) {
         $url = date_url();
     } elseif (is_front_page()) {
         $url = home_url('/');
@@ -198,7 +248,12 @@ function is_post_type_archive_only(): bool
 
 function date_url(): string
 {
-    [$year, $month, $day] = array_map('intval', [get_query_var('year'), get_query_var('monthnum'), get_query_var('day')]);
+    $dates = [get_query_var('year'), get_query_var('monthnum'), get_query_var('day')];
+    if (!$dates[0]) { // WordPress reads m=2026, m=202611 and m=20261129
+        $m = (string) get_query_var('m');
+        $dates = [substr($m, 0, 4), strlen($m) > 5 ? substr($m, 4, 2) : '', strlen($m) > 7 ? substr($m, 6, 2) : ''];
+    }
+    [$year, $month, $day] = array_map('intval', $dates);
     if ($month) {
         return $day ? get_day_link($year, $month, $day) : get_month_link($year, $month);
     }
@@ -209,12 +264,28 @@ function date_url(): string
 function rest_page_url(string $route): string
 {
     $route = preg_match('#^/wp/#i', $route) ? strtolower($route) : $route; // WordPress ignores the case of routes
+    $post = post_in_route($route);
+    return $post ? get_permalink($post) : rest_url($route);
+}
+
+/** Whether the route is that of a post which does not exist. */
+function names_missing_post(string $route): bool
+{
+    $bases = array_map(__NAMESPACE__ . '\rest_base', get_post_types(['show_in_rest' => true], 'objects'));
+    return preg_match('#^/wp/v2/([\w-]+)/\d+$#i', $route, $match) && in_array(strtolower($match[1]), $bases, true)
+        && !post_in_route(strtolower($route));
+}
+
+function post_in_route(string $route): ?\WP_Post
+{
     $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $match) ? get_post((int) $match[2]) : null;
     $type = $post ? get_post_type_object($post->post_type) : null;
-    if ($type && $match[1] === ($type->rest_base ?: $type->name)) { // not a category or user of the same number
-        return get_permalink($post);
-    }
-    return rest_url($route);
+    return $type && $match[1] === rest_base($type) ? $post : null; // not a category or user of the same number
+}
+
+function rest_base(\WP_Post_Type $type): string
+{
+    return (string) ($type->rest_base ?: $type->name);
 }
 
 /** Return the requested URL without its query, of pages that do not exist. */
@@ -250,25 +321,22 @@ function decide(string $url, string $method): Verdict
         return refusal(431, "The request's headers are too large.");
     }
     $answer = ask('/v1/access/middleware', $question);
-    $status = is_wp_error($answer) ? 0 : (int) wp_remote_retrieve_response_code($answer);
-    $reply = is_wp_error($answer) ? '' : substr(wp_remote_retrieve_body($answer), 0, 300);
-    if ($status === 0 || $status >= 500) {
-        log_outage($answer);
+    $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
+    $host = (string) wp_parse_url($url, PHP_URL_HOST);
+    if (!is_wp_error($answer)) {
+        remember(REFUSED_HOST, $is_for_another_host ? $host : '');
+    }
+    if (!is_decision($answer)) {
+        note_outage($answer);
         return stays_open($url) ? new Verdict(null, not_for_everybody('private')) : undecided();
     }
-    $is_allowed = $status >= 200 && $status < 300;
-    $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
-    if ($decision !== ($is_allowed ? 'allow' : 'deny') || (!$is_allowed && ($status < 400 || $status >= 500))) {
-        log_once("undecided $status", "The licensing service did not decide about $url: $status $reply");
-        return observes() ? new Verdict(null, not_for_everybody('private')) : undecided();
-    }
+    remember(OUTAGE, '');
+    $status = (int) wp_remote_retrieve_response_code($answer);
+    $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
-    if (wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed') {
-        $host = (string) wp_parse_url($url, PHP_URL_HOST);
-        remember(REFUSED_HOST, $host);
+    if ($is_for_another_host) {
         log_once('host_not_allowed', 'Everybody is refused: ' . wrong_host($host));
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
-        remember(REFUSED_HOST, '');
         remember(REFUSES_NOBODY, $refuses_nobody ? '1' : '0');
     }
     if (!names_page($url) && !$refuses_nobody) {
@@ -303,34 +371,71 @@ function names_page(string $url): bool
 }
 
 /**
- * Log why the service does not answer.
+ * Whether the service has decided. Anything else is an outage: its refusal of the question, or the answer of another server.
  *
  * @param array|\WP_Error $answer
  */
-function log_outage($answer): void
+function is_decision($answer): bool
 {
-    $body = is_wp_error($answer) ? '' : wp_remote_retrieve_body($answer);
-    $code = json_decode($body, true)['error']['code'] ?? null;
-    if (is_string($code)) { // such as a wrong key
-        log_once($code, "The licensing service cannot be used: $code");
-    } elseif (is_wp_error($answer)) {
-        $message = $answer->get_error_message();
-        $reason = preg_replace('/\d+/', '', $message); // without the milliseconds
-        log_once($reason, "The licensing service cannot be reached: $message");
-    } else {
-        $status = wp_remote_retrieve_response_code($answer);
-        log_once("$status", "The licensing service cannot be reached: it answered $status " . substr($body, 0, 300));
+    $decision = wp_remote_retrieve_header($answer, 'x-access-decision');
+    $kind = intdiv((int) wp_remote_retrieve_response_code($answer), 100);
+    return ($kind === 2 && $decision === 'allow') || ($kind === 4 && $decision === 'deny');
+}
+
+/**
+ * Log why the service has not decided, and keep it for wp-admin: each reason at most once a minute.
+ *
+ * @param array|\WP_Error $answer
+ */
+function note_outage($answer): void
+{
+    [$reason, $line] = outage($answer);
+    $is_logged = log_once($reason, $line);
+    if ($is_logged && !in_array($reason, NO_CAUSES, true)) {
+        remember(OUTAGE, gmdate('Y-m-d H:i') . " UTC: $line");
     }
 }
 
-/** Log the line unless its reason was logged in the last LOG_SECONDS. */
-function log_once(string $reason, string $line): void
+/**
+ * Return a short name of the reason, and a sentence.
+ *
+ * @param array|\WP_Error $answer
+ */
+function outage($answer): array
+{
+    if (is_wp_error($answer)) {
+        $message = $answer->get_error_message();
+        $code = $answer->get_error_code();
+        if ($code === 'unconfigured') {
+            return [$code, $message];
+        }
+        $reason = $code === 'paused' ? $code : preg_replace('/\d+/', '', $message); // without the milliseconds
+        return [$reason, "The licensing service cannot be reached: $message"];
+    }
+    $status = (int) wp_remote_retrieve_response_code($answer);
+    $body = wp_remote_retrieve_body($answer);
+    $error = $status >= 500 ? json_decode($body, true)['error'] ?? null : null;
+    if (is_string($error['code'] ?? null)) { // such as a wrong key
+        return [$error['code'], "The licensing service cannot be used: {$error['code']}. " . ($error['message'] ?? '')];
+    }
+    $text = substr($body, 0, 300);
+    if ($status >= 500) {
+        return ["$status", "The licensing service cannot be reached: it answered $status $text"];
+    }
+    $url = CONTENT_LICENSING_URL;
+    return ["$status", "$url did not answer as the licensing service: is CONTENT_LICENSING_URL right, without /v1? It answered "
+        . "$status $text"];
+}
+
+/** Log the line unless its reason was logged in the last LOG_SECONDS. Return whether it is logged. */
+function log_once(string $reason, string $line): bool
 {
     $key = LOGGED . md5($reason);
-    if (!get_transient($key)) {
-        set_transient($key, 1, LOG_SECONDS);
-        error_log($line);
+    if (get_transient($key)) {
+        return false;
     }
+    set_transient($key, 1, LOG_SECONDS);
+    return error_log($line);
 }
 
 /** Return the headers of the question. */
@@ -347,7 +452,6 @@ function question(string $url, string $method): array
     preg_match('/(?:^|;)\s*licensing_visitor=([^;]*)/', wp_unslash($_SERVER['HTTP_COOKIE'] ?? ''), $cookie);
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
     $question += [
-        'x-licensing-key' => CONTENT_LICENSING_KEY,
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
         'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
@@ -359,15 +463,19 @@ function question(string $url, string $method): array
 }
 
 /**
- * Ask the service. After a timeout it is not asked for PAUSE seconds.
+ * Ask the service. After a timeout it is not asked for PAUSE seconds. A missing constant counts as an outage.
  *
  * @return array|\WP_Error
  */
 function ask(string $path, array $headers)
 {
+    if (missing_constants()) {
+        return new \WP_Error('unconfigured', undefined_constants());
+    }
     if (get_transient(PAUSED)) {
         return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
     }
+    $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
     $options['user-agent'] = $headers['user-agent'] ?? ''; // or WordPress would send its own
     $begin = microtime(true);
@@ -405,6 +513,18 @@ function remember(string $option, string $value): void
     }
 }
 
+/** Return the names of the constants that are undefined or empty. */
+function missing_constants(): array
+{
+    $names = ['CONTENT_LICENSING_URL', 'CONTENT_LICENSING_KEY'];
+    return array_values(array_filter($names, fn ($name) => !defined($name) || trim((string) constant($name)) === ''));
+}
+
+function undefined_constants(): string
+{
+    return 'The licensing service is not asked: define ' . implode(' and ', missing_constants()) . ' in wp-config.php.';
+}
+
 function wrong_host(string $host): string
 {
     return "CONTENT_LICENSING_KEY is not for $host. Use a key that has $host in its allowedHosts.";
@@ -438,6 +558,13 @@ function show_problems(): void
 function problems(): array
 {
     $problems = [];
+    $outage = (string) get_option(OUTAGE, '');
+    if (missing_constants()) {
+        $problems[] = undefined_constants();
+    } elseif ($outage !== '') {
+        $problems[] = "visits are not decided. $outage Until the service decides, "
+            . (observes() ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
+    }
     $refused_host = (string) get_option(REFUSED_HOST, '');
     if ($refused_host !== '') {
         $problems[] = 'everybody but editors is refused: ' . wrong_host($refused_host);
@@ -449,7 +576,7 @@ function problems(): array
     $types = get_post_types(['_builtin' => false, 'publicly_queryable' => true, 'rewrite' => false]);
     if (!get_option('permalink_structure')) {
         $problems[] = 'the plugin needs pretty permalinks (Settings › Permalinks). Without them, a site that enforces '
-            . 'refuses every page except its front page.';
+            . 'refuses all posts and pages, archives and the REST API, except the front page.';
     } elseif ($types) {
         $problems[] = 'a site that enforces refuses the pages of these post types, because their permalinks have no path '
             . '(rewrite is false): ' . implode(', ', $types) . '.';
@@ -498,8 +625,9 @@ function serve_terms(): void
     $answer = ask($path, terms_headers());
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_published = $status === 200 || $status === 404;
-    if (!$is_published) {
-        log_outage($answer);
+    if (!$is_published) { // the reason is that of the pages: here the service may say less
+        log_once('terms', "The licensing service did not publish $path: " . (is_wp_error($answer)
+            ? $answer->get_error_message() : "it answered $status."));
     }
     $kept = ['content-type', 'etag', 'cache-control'];
     $shown = $is_published ? new Verdict($status, picked($answer, $kept), wp_remote_retrieve_body($answer)) : undecided();
@@ -513,7 +641,7 @@ function terms_headers(): array
 {
     $parts = wp_parse_url(home_url());
     $port = isset($parts['port']) ? ":{$parts['port']}" : '';
-    return ['host' => $parts['host'] . $port, 'x-licensing-key' => CONTENT_LICENSING_KEY];
+    return ['host' => $parts['host'] . $port];
 }
 
 /** Add the service's groups to WordPress's own robots.txt. While the service is down, they are those of its last answer. */

@@ -19,7 +19,8 @@ import orjson
 from django.conf import settings
 from whitenoise.compress import main as compress
 
-DOCS, CONFIGURATION = "docs", "zensical.toml"
+DOCS = "docs"
+CONFIGURATION = "zensical.toml"
 ELSEWHERE = "files"  # where the site has files from outside docs/
 IS_LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<rest>(?:#[^)\s]*)?(?=\)))")
 IS_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -71,16 +72,16 @@ def digest() -> str:
 def linked_files(root: Path) -> dict[Path, str]:
     """Files outside docs/ that its pages link to, directly or through one another, with their paths in the site."""
     files: dict[Path, str] = {}
-    left = sorted((root / DOCS).rglob("*.md"))
-    while left:
-        page = left.pop()
+    remaining = sorted((root / DOCS).rglob("*.md"))
+    while remaining:
+        page = remaining.pop()
         for match in IS_LINK.finditer(page.read_text()):
             target = Path(os.path.normpath(page.parent / match["path"]))
             if target in files or target.is_relative_to(root / DOCS) or not target.is_file():
                 continue
             files[target] = f"{ELSEWHERE}/{target.relative_to(root)}"
             if target.suffix == ".md":
-                left.append(target)
+                remaining.append(target)
     return files
 
 
@@ -108,11 +109,11 @@ def collect(root: Path, staged: Path) -> None:
 def run_zensical(staged: Path) -> None:
     """Raises BuildError with its warnings: links to pages or headings that do not exist."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", str(staged / CONFIGURATION)]
-    done = subprocess.run(  # noqa: S603 - no input of anybody's
+    process = subprocess.run(  # noqa: S603 - no input of anybody's
         command, cwd=staged, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        warnings = IS_COLOUR.sub("", done.stdout + done.stderr).partition("Traceback")[0]
+    if process.returncode:
+        warnings = IS_COLOUR.sub("", process.stdout + process.stderr).partition("Traceback")[0]
         raise BuildError(f"Zensical stopped:\n{warnings}")
 
 

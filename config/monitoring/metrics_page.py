@@ -103,8 +103,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def may_read_metrics(request: HttpRequest) -> bool:
     """Whether the client sent METRICS_TOKEN; if none is set, whether it is on this machine and not behind a proxy."""
     if settings.METRICS_TOKEN:
-        sent = request.headers.get("Authorization", "")
-        return constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
+        authorization = request.headers.get("Authorization", "")
+        return constant_time_compare(authorization, f"Bearer {settings.METRICS_TOKEN}")
     client = get_client_address(request)
     # A trusted proxy reports its client, whose address then counts.
     names_client = "X-Forwarded-For" in request.headers and TrustedProxies().include(

@@ -72,13 +72,13 @@ class Body:
 
 async def take_body(scope: Scope, receive: Receive) -> Body:
     """Read the body. Raises Disconnected; outside /v1 also InvalidRequest, RequestTooLarge and ServiceUnavailable."""
-    whole: bytes | None = scope.get("extensions", {}).get("body")
-    if whole is not None:  # it came with the head, which only small bodies do (config.server.requests)
-        return Body(len(whole), BytesIO(whole), len(whole))
+    complete_body: bytes | None = scope.get("extensions", {}).get("body")
+    if complete_body is not None:  # it came with the head, which only small bodies do (config.server.requests)
+        return Body(len(complete_body), BytesIO(complete_body), len(complete_body))
     if scope["path"].startswith("/v1/"):
-        most = MAX_BYTES if has_key(scope) else SMALL
-        data = await read_body(scope, receive, most)
-        return Body(len(data), BytesIO(data), len(data)) if len(data) <= most else Body(MAX_BYTES + 1, BytesIO())
+        max_bytes = MAX_BYTES if has_key(scope) else SMALL
+        data = await read_body(scope, receive, max_bytes)
+        return Body(len(data), BytesIO(data), len(data)) if len(data) <= max_bytes else Body(MAX_BYTES + 1, BytesIO())
     data = b""
     if (declared_length(scope) or 0) <= SMALL:
         data = await read_body(scope, receive, SMALL)
@@ -96,8 +96,8 @@ def has_key(scope: Scope) -> bool:
         return False
 
 
-async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
-    """Store the body of an operator's form or upload on disk; `begun` is the part already read.
+async def keep_on_disk(scope: Scope, receive: Receive, beginning: bytes) -> Body:
+    """Store the body of an operator's form or upload on disk; `beginning` is the part already read.
 
     Raises RequestTooLarge or ServiceUnavailable.
     """
@@ -105,8 +105,8 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
     path = scope["path"]
     if not (settings.ADMIN and path.startswith("/admin/") and await is_operator(scope["headers"])):
         raise RequestTooLarge("A body may have up to 64 KiB here, and more only from an operator who is signed in.")
-    most, too_large = limit_of_form(path)
-    if (declared_length(scope) or 0) > most:
+    max_bytes, too_large = limit_of_form(path)
+    if (declared_length(scope) or 0) > max_bytes:
         raise too_large
     if on_disk >= MAX_ON_DISK:
         raise ServiceUnavailable("As many uploads as this service takes at a time are under way.", retry_after=5)
@@ -117,10 +117,10 @@ async def keep_on_disk(scope: Scope, receive: Receive, begun: bytes) -> Body:
         body = Body(0, file, is_upload=True)
         # set by config.server.protocol: releases the part from its count of memory
         let_go = scope.get("extensions", {}).get("let_go")
-        async with aclosing(body_parts(scope, receive, begun)) as parts:
+        async with aclosing(body_parts(scope, receive, beginning)) as parts:
             async for part in parts:
                 body.length += len(part)
-                if body.length > most:
+                if body.length > max_bytes:
                     raise too_large
                 await asyncio.to_thread(file.write, part)
                 if let_go is not None:
@@ -149,8 +149,10 @@ class BrokenReply(Exception):
     The server logs it and closes the connection early, so that the client sees an incomplete transfer.
     """
 
-    def __init__(self, scope: Scope, sent: int, request_id: str) -> None:
-        super().__init__(f"The reply to {scope['method']} {scope['path']} broke off after {sent} bytes of its body.")
+    def __init__(self, scope: Scope, sent_bytes: int, request_id: str) -> None:
+        super().__init__(
+            f"The reply to {scope['method']} {scope['path']} broke off after {sent_bytes} bytes of its body."
+        )
         self.request_id = request_id
 
 
@@ -158,7 +160,9 @@ class Exchange:
     """A request to a WSGI application and its reply. Created on the event loop, run in a thread."""
 
     def __init__(self, wsgi: Any, scope: Scope, body: BinaryIO, send: Send) -> None:
-        self.wsgi, self.scope, self.send = wsgi, scope, send
+        self.wsgi = wsgi
+        self.scope = scope
+        self.send = send
         self.environ: Any = build_environ(scope, body)  # type: ignore[arg-type]
         self.loop = asyncio.get_running_loop()
         self.used = 0.0  # seconds of CPU time
@@ -183,15 +187,15 @@ class Exchange:
     def stream(self, reply: Iterable[bytes]) -> None:
         """Send a reply in chunks. Raises BrokenReply."""
         self.send_message(self.head())
-        sent = 0
+        sent_bytes = 0
         try:
             for chunk in reply:
                 self.send_message({"type": "http.response.body", "body": chunk, "more_body": True})
-                sent += len(chunk)
+                sent_bytes += len(chunk)
         except Exception as error:
             broken_replies.add(broken_replies.place())
             request_id = dict(self.headers).get(b"x-request-id", b"-").decode("latin-1")
-            raise BrokenReply(self.scope, sent, request_id) from error
+            raise BrokenReply(self.scope, sent_bytes, request_id) from error
         self.send_message({"type": "http.response.body", "body": b""})
 
     def start_response(self, status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[..., None]:

@@ -144,11 +144,11 @@ class Connections:
         self.look_at_some(loop, iter(list(self.open)))
 
     def look_at_some(self, loop: asyncio.AbstractEventLoop, connections: Iterator[Connection]) -> None:
-        some = list(islice(connections, AT_A_TIME))
+        batch = list(islice(connections, AT_A_TIME))
         now = loop.time()
-        for connection in some:
+        for connection in batch:
             self.look_at(connection, now)
-        if some:
+        if batch:
             loop.call_soon(self.look_at_some, loop, connections)
         elif self.open:
             loop.call_later(SWEEP_SECONDS, self.sweep, loop)
@@ -176,8 +176,11 @@ class Watch:
     unread = 0
 
     def begin(self, wait: Wait | None, connection: Connection, now: float) -> None:
-        self.wait, self.headers, self.since = wait, connection.headers, now
-        self.drains, self.unread = connection.drains, connection.transport.get_write_buffer_size()
+        self.wait = wait
+        self.headers = connection.headers
+        self.since = now
+        self.drains = connection.drains
+        self.unread = connection.transport.get_write_buffer_size()
 
     def has_moved(self, connection: Connection) -> bool:
         """Whether a new request has begun, or the client has read a good part of its reply."""
@@ -200,22 +203,22 @@ logger = logging.getLogger(__name__)
 SPARE_FILES = 256  # descriptors for databases, files and listening sockets
 
 
-def connections_at_most(most: int) -> int:
+def connections_at_most(requested: int) -> int:
     """Return `wanted`, or fewer if this process may not open that many files."""
     soft, _ = getrlimit(RLIMIT_NOFILE)
-    return most if soft == RLIM_INFINITY else max(1, min(most, soft - SPARE_FILES))
+    return requested if soft == RLIM_INFINITY else max(1, min(requested, soft - SPARE_FILES))
 
 
-def allow_connections(most: int) -> None:
+def allow_connections(requested: int) -> None:
     """Raise the limit on open files of this process and its children as far as `wanted` connections need."""
     soft, hard = getrlimit(RLIMIT_NOFILE)
-    files = most + SPARE_FILES if hard == RLIM_INFINITY else min(most + SPARE_FILES, hard)
+    files = requested + SPARE_FILES if hard == RLIM_INFINITY else min(requested + SPARE_FILES, hard)
     if soft != RLIM_INFINITY and soft < files:
         setrlimit(RLIMIT_NOFILE, (files, hard))
-    possible = connections_at_most(most)
-    if possible < most:
+    allowed = connections_at_most(requested)
+    if allowed < requested:
         logger.warning(
             "Each process takes %d connections, not %d: it may have %d files open "
             "(LimitNOFILE, docs/guides/deployment.md).",
-            *(possible, most, possible + SPARE_FILES),
+            *(allowed, requested, allowed + SPARE_FILES),
         )

@@ -107,7 +107,8 @@ class BoundedProtocol(StoppingProtocol):
 
     def parse_in_turn(self, data: bytes = b"") -> None:
         """Parse the input piece by piece until a request must wait for the previous one; keep the rest."""
-        data, at = self.unparsed + data, 0
+        data = self.unparsed + data
+        at = 0
         self.keep_unparsed(b"")
         while at < len(data) and not self.pipeline and self.refusal is None and not self.transport.is_closing():
             self.parse(data[at : at + PARSED_AT_ONCE])
@@ -136,7 +137,11 @@ class BoundedProtocol(StoppingProtocol):
     def on_message_begin(self) -> None:
         if self.stand_in:
             return
-        self.stage, self.trailers, self.trailer_bytes, self.unfinished, self.hosts = HEAD, 0, 0, 0, []
+        self.stage = HEAD
+        self.trailers = 0
+        self.trailer_bytes = 0
+        self.unfinished = 0
+        self.hosts = []
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -148,7 +153,8 @@ class BoundedProtocol(StoppingProtocol):
             if len(self.headers) + self.trailers > requests.MAX_HEADERS or self.trailer_bytes > MAX_HEAD_BYTES:
                 raise InvalidRequest(requests.TOO_LARGE)
             return
-        name, value = name.lower(), value.rstrip(b" \t")
+        name = name.lower()
+        value = value.rstrip(b" \t")
         if name == b"host":
             self.hosts.append(value)
         elif name == b"transfer-encoding":
@@ -167,10 +173,12 @@ class BoundedProtocol(StoppingProtocol):
         ):
             raise InvalidRequest(requests.TOO_LARGE)
         self.unfinished = 0
-        version, upgrade = self.parser.get_http_version(), self.parser.should_upgrade()
+        version = self.parser.get_http_version()
+        upgrade = self.parser.should_upgrade()
         self.url = requests.read_target(self.url, version, self.hosts, self.headers)
         if self.codings or upgrade:
-            codings, self.codings = self.codings, b""
+            codings = self.codings
+            self.codings = b""
             if codings:
                 requests.check_codings(codings, version)
             self.stand_in = requests.build_stand_in(self.headers, codings) if upgrade else b""
@@ -267,7 +275,8 @@ class BoundedProtocol(StoppingProtocol):
         """Stop reading. Sends the error after all earlier replies, then closes the connection."""
         if self.transport.is_closing():
             return
-        self.refusal, self.may_come_whole = error, False
+        self.refusal = error
+        self.may_come_whole = False
         self.keep_unparsed(b"")
         if self.stage == BODY and self.cycle is not None and self.cycle.scope is self.scope:
             self.give_up(self.cycle)

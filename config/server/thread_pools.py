@@ -37,11 +37,11 @@ refused = CountedPlaces(
 )
 
 
-async def wait_for_end(receive: Receive, gone: Event) -> None:
+async def wait_for_end(receive: Receive, is_gone: Event) -> None:
     """Wait until the client disconnects, and notify the thread that serves it."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    gone.set()
+    is_gone.set()
 
 
 async def as_it_is(scope: Scope) -> Scope:
@@ -76,9 +76,14 @@ class Threads:
         most_waiting: int = MAX_WAITING,
         rest: float = 0,
     ) -> None:
-        self.wsgi, self.pool, self.count, self.share = wsgi, pool, count, share
+        self.wsgi = wsgi
+        self.pool = pool
+        self.count = count
+        self.share = share
         self.strangers_share = share if strangers_share is None else strangers_share
-        self.patience, self.most_waiting, self.rest = patience, most_waiting, rest
+        self.patience = patience
+        self.most_waiting = most_waiting
+        self.rest = rest
         self.executor = ThreadPoolExecutor(count, thread_name_prefix=pool)
         self.running: Counter[str] = Counter()
         self.waiting: OrderedDict[str, deque[Waiting]] = OrderedDict()  # the next caller comes first
@@ -91,14 +96,14 @@ class Threads:
         send: Send,
         caller: str,
         size: int,
-        left: asyncio.Future[None],
+        client_left: asyncio.Future[None],
         prepare: Callable[[Scope], Awaitable[Scope]] = as_it_is,
     ) -> None:
-        """Serve the request; `left` completes when its client disconnects. Raises Disconnected, 429 or 503.
+        """Serve the request; `client_left` completes when its client disconnects. Raises Disconnected, 429 or 503.
 
         `prepare` is awaited at the request's turn, and returns the scope for the application.
         """
-        await self.turn(caller, size, left)
+        await self.turn(caller, size, client_left)
         try:
             exchange = Exchange(self.wsgi, await prepare(scope), body, send)
             work = self.executor.submit(copy_context().run, exchange.run)
@@ -112,21 +117,21 @@ class Threads:
         if reply is not None:
             await exchange.answer(reply)
 
-    async def turn(self, caller: str, size: int, left: asyncio.Future[None]) -> None:
+    async def turn(self, caller: str, size: int, client_left: asyncio.Future[None]) -> None:
         """Wait until the caller may use one more thread, to be returned with `leave`."""
         if self.running.total() < self.count and self.has_room(caller):
             self.running[caller] += 1
             return
-        mine = self.line_up(caller, size)
+        waiting = self.line_up(caller, size)
         try:
-            await asyncio.wait({mine.turn, left}, timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting.turn, client_left}, timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if not mine.turn.done():
-                self.waiting[caller].remove(mine)
-                self.forget(caller, mine)
-        if mine.turn.done():
+            if not waiting.turn.done():
+                self.waiting[caller].remove(waiting)
+                self.forget(caller, waiting)
+        if waiting.turn.done():
             return
-        if left.done():
+        if client_left.done():
             raise Disconnected
         raise self.refusal(503 if self.has_room(caller) else 429)
 
@@ -139,10 +144,10 @@ class Threads:
             raise self.refusal(429)
         if self.bytes_waiting.total() + size > MAX_BYTES_IN_ALL:
             raise self.refusal(503)
-        mine = Waiting(size)
-        self.waiting.setdefault(caller, deque()).append(mine)
+        waiting = Waiting(size)
+        self.waiting.setdefault(caller, deque()).append(waiting)
         self.bytes_waiting[caller] += size
-        return mine
+        return waiting
 
     def forget(self, caller: str, waiting: Waiting) -> None:
         self.bytes_waiting[caller] -= waiting.size

@@ -70,14 +70,14 @@ class Workers(Multiprocess):
 
     def replace(self, index: int, now: float) -> None:
         """Start another worker in place of the dead one; later, if there is no room for a process."""
-        dead = self.processes[index]
+        dead_process = self.processes[index]
         try:
-            self.processes[index] = self.start_worker(type(dead))
+            self.processes[index] = self.start_worker(type(dead_process))
         except OSError as error:
             logger.warning("No worker can be started: %s. The next attempt is in %g s.", error, MAX_PAUSE)
-            self.restarts[dead] = now + MAX_PAUSE
+            self.restarts[dead_process] = now + MAX_PAUSE
         else:
-            del self.restarts[dead]
+            del self.restarts[dead_process]
 
     def watch(self, worker: Worker, now: float) -> None:
         """Note the death of the worker; kill it first if it hangs."""

@@ -59,7 +59,7 @@ def has(value: object, names: Sequence[str]) -> bool:
     if not names:
         return True
     if isinstance(value, list):
-        return any(has(one, names) for one in value)
+        return any(has(member, names) for member in value)
     return isinstance(value, dict) and names[0] in value and has(value[names[0]], names[1:])
 
 
@@ -68,20 +68,24 @@ def used_deprecations(
 ) -> list[Deprecation]:
     """Return the deprecated parts that a request uses."""
     names = {name.partition("[")[0] for name in parameters}
-    return [one for one in deprecated if one.concerns(method, path) and one.is_used(names, body)]
+    return [
+        deprecation
+        for deprecation in deprecated
+        if deprecation.concerns(method, path) and deprecation.is_used(names, body)
+    ]
 
 
-def headers_for(those: Sequence[Deprecation]) -> dict[str, str]:
+def headers_for(deprecations: Sequence[Deprecation]) -> dict[str, str]:
     """Build the headers: the earliest dates, and every link."""
-    headers = {"Deprecation": f"@{int(min(one.since for one in those).timestamp())}"}
-    ends = [one.sunset for one in those if one.sunset is not None]
+    headers = {"Deprecation": f"@{int(min(deprecation.since for deprecation in deprecations).timestamp())}"}
+    ends = [deprecation.sunset for deprecation in deprecations if deprecation.sunset is not None]
     if ends:
         headers["Sunset"] = format_datetime(min(ends), usegmt=True)
     links = [
-        f'<{one.link}>; rel="{relation}"; type="text/html"'
-        for one in those
-        if one.link
-        for relation in ("deprecation", *(["sunset"] if one.sunset else []))
+        f'<{deprecation.link}>; rel="{relation}"; type="text/html"'
+        for deprecation in deprecations
+        if deprecation.link
+        for relation in ("deprecation", *(["sunset"] if deprecation.sunset else []))
     ]
     if links:
         headers["Link"] = ", ".join(dict.fromkeys(links))
@@ -121,7 +125,7 @@ def moment(entry: dict[str, str], name: str) -> datetime | None:
     if name not in entry:
         return None
     try:
-        found = datetime.fromisoformat(entry[name])
+        parsed = datetime.fromisoformat(entry[name])
     except ValueError:
         raise ValueError(f"has a {name} that is no date: {entry[name]}") from None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -28,11 +28,11 @@ def check_utf8(query: str) -> None:
             raise InvalidRequest(f"{name} is not UTF-8.", param=name) from None
 
 
-def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[str]) -> None:
+def check_query(parameters: Iterable[tuple[str, list[str]]], allowed_names: frozenset[str]) -> None:
     """Raise InvalidRequest for unknown parameters, and for repeated ones except `field[in]`."""
     for name, values in parameters:
-        if name not in known:
-            message = f"There is no query parameter {name[:100]!r} here.{hint_for(name, known)}"
+        if name not in allowed_names:
+            message = f"There is no query parameter {name[:100]!r} here.{hint_for(name, allowed_names)}"
             raise InvalidRequest(message, param=name[:100], kind=FaultKind.UNKNOWN)
         if len(values) > 1 and not name.endswith("[in]"):
             raise InvalidRequest(f"{name} is given {len(values)} times.", param=name)
@@ -40,23 +40,33 @@ def check_query(parameters: Iterable[tuple[str, list[str]]], known: frozenset[st
             raise InvalidRequest("Text must not contain the character U+0000.", param=name)
 
 
-def hint_for(name: str, known: frozenset[str]) -> str:
+def hint_for(name: str, allowed_names: frozenset[str]) -> str:
     """Return what to send instead of an unknown parameter: its field's operators, a similar name, or all names."""
-    if name in PAGING and "cursor" in known:
+    if name in PAGING and "cursor" in allowed_names:
         return PAGING_HINT
-    if name in WINDOW and "startDate" in known:
+    if name in WINDOW and "startDate" in allowed_names:
         return WINDOW_HINT
-    if name in WINDOW and "created[gte]" in known:
+    if name in WINDOW and "created[gte]" in allowed_names:
         return CREATED_HINT
-    bases = {one.partition("[")[0] for one in known}
+    bases = {allowed_name.partition("[")[0] for allowed_name in allowed_names}
     base = max(
-        (one for one in bases if name.startswith(one) and AFTER_FIELD.match(name, len(one))), key=len, default=""
+        (
+            allowed_name
+            for allowed_name in bases
+            if name.startswith(allowed_name) and AFTER_FIELD.match(name, len(allowed_name))
+        ),
+        key=len,
+        default="",
     )
-    filters = sorted(one for one in known if one.partition("[")[0] == base)
+    filters = sorted(allowed_name for allowed_name in allowed_names if allowed_name.partition("[")[0] == base)
     if len(filters) > 1:
         return f" Filters of `{base}`: {', '.join(filters)}."
-    similar = did_you_mean(name, sorted(known))
-    if similar or not known:
+    similar = did_you_mean(name, sorted(allowed_names))
+    if similar or not allowed_names:
         return similar or " This request takes none."
-    plain = sorted(one for one in known if "[" not in one or one.partition("[")[0] not in known)
+    plain = sorted(
+        allowed_name
+        for allowed_name in allowed_names
+        if "[" not in allowed_name or allowed_name.partition("[")[0] not in allowed_names
+    )
     return f" Known: {', '.join(plain)}."

@@ -46,10 +46,10 @@ def enumerations(paths: Mapping[str, str]) -> dict[str, list[str]]:
 def used_schemas(schemas: Mapping[str, object], *users: object) -> set[str]:
     """Return the names of the schemas that `users` refer to, directly or through other schemas."""
     used: set[str] = set()
-    seen = set(references(list(users)))
-    while seen:
-        used |= seen
-        seen = set(references([schemas[name] for name in seen])) - used
+    newly_used = set(references(list(users)))
+    while newly_used:
+        used |= newly_used
+        newly_used = set(references([schemas[name] for name in newly_used])) - used
     return used
 
 
@@ -110,8 +110,8 @@ class Components:
             return schema
         type_ = "string" if isinstance(values[0], str) else "integer"
         self.schemas.setdefault(name, {"type": type_, "enum": values})
-        rest = {word: member for word, member in schema.items() if word not in ("type", "enum")}
-        return {**rest, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}
+        siblings = {word: member for word, member in schema.items() if word not in ("type", "enum")}
+        return {**siblings, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}
 
 
 def path_id(model: type[Model]) -> dict[str, object]:

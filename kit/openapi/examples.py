@@ -13,9 +13,9 @@ class Operation:
     codes: tuple[str, ...] = ()
 
 
-def example_page(*rows: dict[str, object], **further: object) -> dict[str, object]:
-    """Build a list reply; `further` adds members such as `nextCursor`."""
-    return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows), **further}
+def example_page(*rows: dict[str, object], **members: object) -> dict[str, object]:
+    """Build a list reply; `members` adds members such as `nextCursor`."""
+    return {"object": "list", "data": list(rows), "hasMore": False, "totalCount": len(rows), **members}
 
 
 def more(total: int) -> dict[str, object]:

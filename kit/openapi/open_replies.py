@@ -72,13 +72,13 @@ class ReplySchemas:
             return self.open(self.merge_alternatives(value))
         if target := referenced_component(value):
             return self.open_reference(value, target)
-        opened = with_known_values(value)
-        for keyword, member in opened.items():
+        value_schema = with_known_values(value)
+        for keyword, member in value_schema.items():
             if keyword == "properties":  # property names are not keywords
-                opened[keyword] = {name: self.open(schema) for name, schema in member.items()}
+                value_schema[keyword] = {name: self.open(schema) for name, schema in member.items()}
             elif keyword not in UNTOUCHED:
-                opened[keyword] = self.open(member)
-        return opened
+                value_schema[keyword] = self.open(member)
+        return value_schema
 
     def open_reference(self, value: Schema, target: str) -> Schema:
         siblings = {keyword: member for keyword, member in value.items() if keyword != "$ref"}
@@ -128,10 +128,10 @@ def is_closed(value: object) -> bool:
 
 def with_known_values(schema: Schema) -> Schema:
     """Return a schema that names its values, if they are not too many, without excluding others."""
-    opened = {keyword: member for keyword, member in schema.items() if keyword not in CLOSING}
-    if opened.get("additionalProperties") is False:
-        del opened["additionalProperties"]
+    open_schema = {keyword: member for keyword, member in schema.items() if keyword not in CLOSING}
+    if open_schema.get("additionalProperties") is False:
+        del open_schema["additionalProperties"]
     values = [schema["const"]] if "const" in schema else schema.get("enum", [])
     if 0 < len(values) <= MAX_VALUES:
-        opened[KNOWN_VALUES] = [value for value in values if value is not None]
-    return opened
+        open_schema[KNOWN_VALUES] = [value for value in values if value is not None]
+    return open_schema

@@ -61,7 +61,8 @@ class Allowance:
 
 class MeteredStream(httpcore.AsyncNetworkStream):
     def __init__(self, stream: httpcore.AsyncNetworkStream, allowance: Allowance) -> None:
-        self.stream, self.allowance = stream, allowance
+        self.stream = stream
+        self.allowance = allowance
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self.allowance.take_piece()
@@ -124,8 +125,10 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
     def __init__(
         self, plain: httpcore.AsyncNetworkBackend, resolve: Resolve, allowance: Allowance, *, allow_private: bool
     ) -> None:
-        self.plain, self.resolve = plain, resolve
-        self.allowance, self.allow_private = allowance, allow_private
+        self.plain = plain
+        self.resolve = resolve
+        self.allowance = allowance
+        self.allow_private = allow_private
 
     async def connect_tcp(
         self,
@@ -186,7 +189,8 @@ class Client:
         resolve: Resolve = resolve_by_system,
         certificates: ssl.SSLContext | None = None,
     ) -> None:
-        self.resolve, self.allow_private = resolve, allow_private
+        self.resolve = resolve
+        self.allow_private = allow_private
         self.plain: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()
         self.certificates = certificates or trusted_certificates()
 
@@ -205,9 +209,9 @@ class Client:
         Raises DestinationRefused for the URL, or Unreachable without a reply in time.
         """
         check_url(url, allow_private=self.allow_private)
-        sent = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]
+        raw_headers = [(name.encode("ascii"), value.encode("latin-1")) for name, value in (headers or {}).items()]
         if body or method not in ("GET", "HEAD"):
-            sent.append((b"Content-Length", b"%d" % len(body)))
+            raw_headers.append((b"Content-Length", b"%d" % len(body)))
         limits = dict.fromkeys(("connect", "read", "write"), seconds)
         allowance = Allowance(most_bytes)
         backend = CheckedBackend(self.plain, self.resolve, allowance, allow_private=self.allow_private)
@@ -216,7 +220,9 @@ class Client:
             async with (
                 asyncio.timeout(seconds),
                 connection,
-                connection.stream(method, url, headers=sent, content=body, extensions={"timeout": limits}) as response,
+                connection.stream(
+                    method, url, headers=raw_headers, content=body, extensions={"timeout": limits}
+                ) as response,
             ):
                 return Reply(
                     response.status,

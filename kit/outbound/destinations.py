@@ -64,7 +64,8 @@ def check_url(url: str, *, allow_private: bool = False) -> SplitResult:
         raise DestinationRefused("Must be a URL in ASCII without white space or backslashes.")
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        host = parts.hostname
+        port = parts.port
     except ValueError:
         raise DestinationRefused("Must be a URL such as https://example.com/hook.") from None
     if parts.scheme not in (("https", "http") if allow_private else ("https",)):

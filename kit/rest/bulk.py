@@ -74,8 +74,8 @@ class ErrorShown(serializers.Serializer):
 
     def get_fields(self) -> dict[str, serializers.Field]:
         """Add `errors`, which cannot be declared above: serializers have an attribute of that name."""
-        told = "Where several fields are wrong: all of them, the first one among them."
-        return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=told)}
+        help_text = "Where several fields are wrong: all of them, the first one among them."
+        return {**super().get_fields(), "errors": FieldErrorShown(many=True, required=False, help_text=help_text)}
 
 
 class IndexedSerializer(serializers.Serializer):

@@ -22,10 +22,10 @@ def deprecation_headers(
     method: str, path: str, parameters: Collection[str], body: bytes, account: str | None
 ) -> dict[str, str]:
     """Return the deprecation headers for a request and count its call; empty if it uses nothing deprecated."""
-    those = used_deprecations(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
-    for one in those:
-        calls.labels(one.name, account or "").inc()
-    return headers_for(those) if those else {}
+    used = used_deprecations(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
+    for deprecation in used:
+        calls.labels(deprecation.name, account or "").inc()
+    return headers_for(used) if used else {}
 
 
 def tell(request: Request, response: HttpResponse) -> None:
@@ -40,49 +40,53 @@ def mark_deprecated(
     result: dict[str, Any], generator: SchemaGenerator, request: HttpRequest | None, public: bool
 ) -> dict[str, Any]:
     """Mark deprecated operations, parameters and body fields. A field is marked wherever its schema is used."""
-    for one in settings.DEPRECATIONS:
-        for marked in marked_by(one, result):
+    for deprecation in settings.DEPRECATIONS:
+        for marked in marked_by(deprecation, result):
             marked["deprecated"] = True
-            if one.sunset is not None:
-                marked["x-sunset"] = one.sunset.date().isoformat()
+            if deprecation.sunset is not None:
+                marked["x-sunset"] = deprecation.sunset.date().isoformat()
     return result
 
 
-def marked_by(one: Deprecation, document: dict[str, Any]) -> list[dict[str, Any]]:
+def marked_by(deprecation: Deprecation, document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the parts of the document that a deprecation is about; empty if it has none."""
-    operation = document["paths"].get(one.path, {}).get(one.method.lower())
+    operation = document["paths"].get(deprecation.path, {}).get(deprecation.method.lower())
     if operation is None:
         return []
-    if one.parameter is not None:
+    if deprecation.parameter is not None:
         parameters = [resolve_reference(parameter, document) for parameter in operation.get("parameters", [])]
         return [
             parameter
             for parameter in parameters
-            if parameter["in"] == "query" and parameter["name"].partition("[")[0] == one.parameter
+            if parameter["in"] == "query" and parameter["name"].partition("[")[0] == deprecation.parameter
         ]
-    if one.field is None:
+    if deprecation.field is None:
         return [operation]
     content = resolve_reference(operation.get("requestBody", {}), document).get("content", {})
-    return [] if not content else fields_of(next(iter(content.values()))["schema"], one.field.split("."), document)
+    return (
+        []
+        if not content
+        else fields_of(next(iter(content.values()))["schema"], deprecation.field.split("."), document)
+    )
 
 
 def fields_of(schema: dict[str, Any], names: list[str], document: dict[str, Any]) -> list[dict[str, Any]]:
     schema = resolve_reference(schema, document)
-    found = []
+    matches = []
     for part in (*schema.get("allOf", []), *schema.get("oneOf", []), *schema.get("anyOf", [])):
-        found += fields_of(part, names, document)
+        matches += fields_of(part, names, document)
     if "items" in schema:
-        found += fields_of(schema["items"], names, document)
+        matches += fields_of(schema["items"], names, document)
     if names[0] in schema.get("properties", {}):
         nested = schema["properties"][names[0]]
         if len(names) > 1:
-            found += fields_of(nested, names[1:], document)
+            matches += fields_of(nested, names[1:], document)
         elif "$ref" in nested:  # OpenAPI 3.0 ignores siblings of `$ref`
             schema["properties"][names[0]] = wrapped = {"allOf": [nested]}
-            found.append(wrapped)
+            matches.append(wrapped)
         else:
-            found.append(nested)
-    return found
+            matches.append(nested)
+    return matches
 
 
 def resolve_reference(part: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:

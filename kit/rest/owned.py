@@ -25,27 +25,27 @@ def check_owned(
     for name in names:
         if name not in body:
             continue
-        given, current = body[name], stored.get(name)
-        if is_equal(given, current) or (name in growing and is_earlier(given, current)):
+        sent, current = body[name], stored.get(name)
+        if is_equal(sent, current) or (name in growing and is_earlier(sent, current)):
             continue
         raise ValidationFailed(
             "The service sets this field: send the value that you read, or leave it out.", param=name
         )
 
 
-def is_equal(given: object, current: object) -> bool:
+def is_equal(sent: object, current: object) -> bool:
     """Whether a client can mean the shown value: an amount may be text, and a time may have another offset."""
-    if is_same(given, current):
+    if is_same(sent, current):
         return True
-    if isinstance(given, dict) and isinstance(current, dict):
-        return given.keys() == current.keys() and all(is_equal(given[name], current[name]) for name in given)
-    if isinstance(given, list) and isinstance(current, list):
-        return len(given) == len(current) and all(map(is_equal, given, current))
-    if isinstance(current, bool) or isinstance(given, bool) or not isinstance(given, str | int | float | Decimal):
+    if isinstance(sent, dict) and isinstance(current, dict):
+        return sent.keys() == current.keys() and all(is_equal(sent[name], current[name]) for name in sent)
+    if isinstance(sent, list) and isinstance(current, list):
+        return len(sent) == len(current) and all(map(is_equal, sent, current))
+    if isinstance(current, bool) or isinstance(sent, bool) or not isinstance(sent, str | int | float | Decimal):
         return False
     if isinstance(current, int | float):
-        return number_of(given) == number_of(current)
-    return isinstance(given, str) and isinstance(current, str) and is_same_time(given, current)
+        return number_of(sent) == number_of(current)
+    return isinstance(sent, str) and isinstance(current, str) and is_same_time(sent, current)
 
 
 def number_of(value: str | float | Decimal) -> Decimal | None:
@@ -55,29 +55,29 @@ def number_of(value: str | float | Decimal) -> Decimal | None:
         return None
 
 
-def is_same_time(given: str, current: str) -> bool:
+def is_same_time(sent: str, current: str) -> bool:
     try:
-        return parse_timestamp(given) == parse_timestamp(current)
+        return parse_timestamp(sent) == parse_timestamp(current)
     except ValueError:
         return False
 
 
-def is_earlier(given: object, current: object) -> bool:
+def is_earlier(sent: object, current: object) -> bool:
     """Whether a growing value was read before: smaller numbers, earlier times, null."""
-    if isinstance(given, dict) and isinstance(current, dict):
-        return given.keys() == current.keys() and all(
-            name in METERS or is_equal(given[name], current[name]) or is_earlier(given[name], current[name])
-            for name in given
+    if isinstance(sent, dict) and isinstance(current, dict):
+        return sent.keys() == current.keys() and all(
+            name in METERS or is_equal(sent[name], current[name]) or is_earlier(sent[name], current[name])
+            for name in sent
         )
-    if given is None:
+    if sent is None:
         return True
-    if isinstance(given, bool) or isinstance(current, bool):
+    if isinstance(sent, bool) or isinstance(current, bool):
         return False
-    if isinstance(given, int) and isinstance(current, int):
-        return 0 <= given <= current
-    if isinstance(given, str) and isinstance(current, str):
+    if isinstance(sent, int) and isinstance(current, int):
+        return 0 <= sent <= current
+    if isinstance(sent, str) and isinstance(current, str):
         try:
-            return parse_timestamp(given) <= parse_timestamp(current)
+            return parse_timestamp(sent) <= parse_timestamp(current)
         except ValueError:
             return False
     return False

@@ -54,23 +54,23 @@ def models_by_prefix() -> dict[str, type[Model]]:
     return by_prefix
 
 
-def unknown(prefix: str, given: str) -> str:
+def unknown(prefix: str, id: str) -> str:
     """Return the message for an id that does not exist. If it cannot be one, say how to find the id.
 
     A model's `searched_by` has the lists that find its ids by something else, such as `/v1/content?externalId=`.
     """
     model = models_by_prefix()[prefix]
-    return f"There is no {model._meta.verbose_name} {given[:100]!r}.{id_hint(prefix, given)}"
+    return f"There is no {model._meta.verbose_name} {id[:100]!r}.{id_hint(prefix, id)}"
 
 
-def id_hint(prefix: str, given: str) -> str:
-    if ids.decode(prefix, given) is not None:
+def id_hint(prefix: str, id: str) -> str:
+    if ids.decode(prefix, id) is not None:
         return ""
-    if given.startswith(f"{prefix}_"):
+    if id.startswith(f"{prefix}_"):
         return f" An id has 26 lower-case letters and digits after {prefix}_."
     hint = f" An id begins with {prefix}_."
     if paths := getattr(models_by_prefix()[prefix], "searched_by", ()):
-        hint += f" Find it with {' or '.join(f'GET {path}{quote(given[:100])}' for path in paths)}."
+        hint += f" Find it with {' or '.join(f'GET {path}{quote(id[:100])}' for path in paths)}."
     return hint
 
 
@@ -95,12 +95,12 @@ def requested_fields(
     text = query.get("fields")
     if text is None:
         return frozenset(name for name, _ in fields_of(serializer)) - hidden if hidden else None
-    asked, known = text.split(","), [name for name, _ in fields_of(serializer)]
-    for name in asked:
-        if name not in known:
-            choices = f"{', '.join(known)}.{did_you_mean(name, known)}"
+    names, available = text.split(","), [name for name, _ in fields_of(serializer)]
+    for name in names:
+        if name not in available:
+            choices = f"{', '.join(available)}.{did_you_mean(name, available)}"
             raise InvalidRequest(f"fields names {name[:100]!r}; there are: {choices}", param="fields")
-    return (ALWAYS | frozenset(asked)) - hidden
+    return (ALWAYS | frozenset(names)) - hidden
 
 
 def pick_fields(shown: Rendered, fields: frozenset[str] | None) -> Rendered:

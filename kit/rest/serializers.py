@@ -45,16 +45,16 @@ class StrictSerializer(serializers.Serializer):
             form = such_as(self.example) or f" with {', '.join(self.writable())}"
             errors = {api_settings.NON_FIELD_ERRORS_KEY: [f"Must be an object{form}, not {shown(data)}."]}
             raise serializers.ValidationError(errors, code="invalid")
-        known = self.fields.keys() | self.owned
-        unknown = self.unknown_fields(data, known) | self.missing_fields(data)
-        given = {name: one for name, one in data.items() if one is not None or name not in self.null_is_default}
+        names = self.fields.keys() | self.owned
+        unknown = self.unknown_fields(data, names) | self.missing_fields(data)
+        values = {name: value for name, value in data.items() if value is not None or name not in self.null_is_default}
         try:
-            fields = super().to_internal_value(given)
+            fields = super().to_internal_value(values)
         except serializers.ValidationError as error:
             raise serializers.ValidationError({**unknown, **cast("dict[str, list[str]]", error.detail)}) from None
         if unknown:
             raise serializers.ValidationError(unknown)
-        cleared = (self.cleared.keys() & data.keys()) - given.keys()
+        cleared = (self.cleared.keys() & data.keys()) - values.keys()
         return fields | {str(self.fields[name].source): copy(self.cleared[name]) for name in cleared}
 
     def missing_fields(self, data: Mapping[str, object]) -> dict[str, list[ErrorDetail]]:
@@ -67,8 +67,8 @@ class StrictSerializer(serializers.Serializer):
     def writable(self) -> list[str]:
         return [name for name, field in self.fields.items() if not field.read_only]
 
-    def unknown_fields(self, data: Mapping[str, object], known: Set[str]) -> dict[str, list[ErrorDetail]]:
+    def unknown_fields(self, data: Mapping[str, object], known_names: Set[str]) -> dict[str, list[ErrorDetail]]:
         """Return the errors of unknown fields; the first ones say which writable fields there are."""
-        unknown = [name for name in data if name not in known]
+        unknown = [name for name in data if name not in known_names]
         hints = field_hints(unknown, self.writable()) if unknown else {}
         return {name: [ErrorDetail(f"{NO_SUCH_FIELD}{hints[name]}", UNKNOWN)] for name in unknown}

@@ -169,16 +169,16 @@ class ApiViewSet(ListMixin[M]):
     def known_parameters(self) -> frozenset[str]:
         if self.request.method not in SAFE_METHODS:
             return frozenset()
-        known = self.query_parameters
+        names = self.query_parameters
         if self.action in self.listing:
-            known |= KeysetPagination.parameters
+            names |= KeysetPagination.parameters
             if self.filterset_class:
-                known |= self.filterset_class.base_filters.keys()
+                names |= self.filterset_class.base_filters.keys()
         if self.has_fields():
-            known |= {"fields"}
+            names |= {"fields"}
         if self.action in self.exportable:
-            known |= {"format", "after", "bom"} if self.action in self.listing else {"format"}
-        return known
+            names |= {"format", "after", "bom"} if self.action in self.listing else {"format"}
+        return names
 
     def has_fields(self) -> bool:
         """Whether the reply shows resources, so that `fields` applies."""
@@ -204,11 +204,11 @@ class ApiViewSet(ListMixin[M]):
         if it has another one.
         """
         chosen: Any = serializer_class or self.get_serializer_class()
-        known = validator(chosen, partial=True)
+        serializer = validator(chosen, partial=True)
         body = read_object(self.request._request, exact=self.exact_numbers)
-        fields: dict[str, object] = known.run_validation(body)
+        fields: dict[str, object] = serializer.run_validation(body)
         secrets: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
-        owned = {name for name, field in known.fields.items() if field.read_only} | known.owned
+        owned = {name for name, field in serializer.fields.items() if field.read_only} | serializer.owned
         if sent := [name for name in body if name in owned - secrets]:
             check_owned(body, self.shown_to_change(resource), sent, getattr(chosen, "growing", frozenset()))
         return fields
@@ -224,11 +224,11 @@ class ApiViewSet(ListMixin[M]):
     def expansions(self, *relations: str) -> frozenset[str]:
         """Return the relations in `expand` (comma-separated). Raises InvalidRequest for others than `relations`."""
         text = self.request.query_params.get("expand")
-        asked = frozenset(text.split(",")) if text is not None else frozenset()
-        if not asked <= set(relations):
+        relations_to_expand = frozenset(text.split(",")) if text is not None else frozenset()
+        if not relations_to_expand <= set(relations):
             suggestion = did_you_mean(text, relations)
             raise InvalidRequest(f"expand takes: {', '.join(relations)}.{suggestion}", param="expand")
-        return asked
+        return relations_to_expand
 
     # --- Replies -----------------------------------------------------------------------------------------------------
 
@@ -244,12 +244,12 @@ class ApiViewSet(ListMixin[M]):
 
         Raises NotFound, or PreconditionFailed if the state differs.
         """
-        wanted = self.request.headers.get("If-Match")
-        if wanted is None:
+        if_match = self.request.headers.get("If-Match")
+        if if_match is None:
             return self.get_object()
         self.lock_first()
         locked = self.find(self.get_queryset().select_for_update(of=("self",)))
-        if not has_state(wanted, entity_tag(self.serializer_class, self.serializer_class(locked).data)):
+        if not has_state(if_match, entity_tag(self.serializer_class, self.serializer_class(locked).data)):
             raise precondition_failed(entity_tag(self.serializer_class, self.shown_now(locked)))
         return locked
 
@@ -273,10 +273,12 @@ class ApiViewSet(ListMixin[M]):
         """
         fields = self.fields_to_show()
         headers = {"ETag": entity_tag(self.serializer_class, shown)}
-        known = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
-        if known is not None and is_known(known, headers["ETag"]):
+        if_none_match = self.request.headers.get("If-None-Match") if self.request.method in SAFE_METHODS else None
+        if if_none_match is not None and is_known(if_none_match, headers["ETag"]):
             return HttpResponseNotModified(headers=headers)
         if status == 201:
             headers["Location"] = location or reverse(f"{self.basename}-detail", args=[shown["id"]])
-        every = {**shown, **(once or {})}
-        return Response(every if fields is None else pick_fields(every, fields), status=status, headers=headers)
+        fields_shown = {**shown, **(once or {})}
+        return Response(
+            fields_shown if fields is None else pick_fields(fields_shown, fields), status=status, headers=headers
+        )

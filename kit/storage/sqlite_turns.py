@@ -37,6 +37,13 @@ def turn_to_write() -> AbstractContextManager[object]:
 
 @contextmanager
 def turn() -> Iterator[None]:
+    """Wait for the turn and hold it. A transaction that has begun needs none: it has the database's lock already.
+
+    If it waited, it would block whoever has the turn and waits for that lock.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
     with lock:
         path = Path(str(connection.settings_dict["NAME"]))
         if held or not path.is_absolute():  # nested turn, or a database in memory

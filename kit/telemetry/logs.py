@@ -69,7 +69,8 @@ def without_secrets(text: str) -> str:
 def without_password(word: re.Match[str]) -> str:
     """Remove the password of a URL, up to its last `@`. A password may have any characters but blanks."""
     text = word[0]
-    last, position = text.rfind("@"), text.find("://")
+    last = text.rfind("@")
+    position = text.find("://")
     while 0 <= position < last:
         end = ENDS_USER.search(text, position + 3)
         if end is not None and end[0] == ":" and end.start() + 1 < last:
@@ -80,7 +81,9 @@ def without_password(word: re.Match[str]) -> str:
 
 def without_tokens(dotted: re.Match[str]) -> str:
     """Remove JSON Web Tokens, which are three parts with dots between, from a text without blanks."""
-    parts, kept_parts, index = dotted[0].split("."), [], 0
+    parts = dotted[0].split(".")
+    kept_parts = []
+    index = 0
     while index < len(parts):
         begin = JSON_WEB_TOKEN.search(parts[index])
         if begin is not None and len(parts) > index + 2 and parts[index + 1] and parts[index + 2]:

@@ -40,15 +40,15 @@ class Workers(Collector):
         self.numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
-        merged: dict[str, Metric] = {}
+        metrics_by_name: dict[str, Metric] = {}
         for number in self.numbers:
             collector = ProcessCollector(pid=partial(int, number), registry=CollectorRegistry())
             for metric in collector.collect():
-                if (former := merged.get(metric.name)) is None:
-                    merged[metric.name] = metric
+                if (former := metrics_by_name.get(metric.name)) is None:
+                    metrics_by_name[metric.name] = metric
                 else:
                     add(former, metric)
-        yield from merged.values()
+        yield from metrics_by_name.values()
 
 
 def add(total: Metric, other: Metric) -> None:
@@ -76,7 +76,9 @@ class Family(Collector, Generic[M]):
     """
 
     def __init__(self, name: str, text: str, *, width: int = 1, **labels: Sequence[str]) -> None:
-        self.name, self.text, self.width = name, text, width
+        self.name = name
+        self.text = text
+        self.width = width
         self.labels = list(labels)
         self.series = list(product(*labels.values()))
         self.lock = Lock()

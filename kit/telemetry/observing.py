@@ -94,7 +94,8 @@ class ObservationMiddleware:
         response = self.get_response(request)
         seconds = perf_counter() - begun
         method = request.method if request.method in METHODS else "other"
-        route, status = request_route(request), response.status_code
+        route = request_route(request)
+        status = response.status_code
         requests.labels(method, route, f"{status // 100}xx").observe(seconds)
         if status in REFUSED_AT["django"]:
             refused.add(REFUSED_AT["django"][status])

@@ -18,7 +18,8 @@ class LogStream(TextIOBase):
     """A stream whose every write becomes a log entry."""
 
     def __init__(self, target: logging.Logger, level: int) -> None:
-        self.target, self.level = target, level
+        self.target = target
+        self.level = level
 
     def write(self, text: str) -> int:
         if message := text.strip():

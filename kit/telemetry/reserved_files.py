@@ -81,7 +81,8 @@ class ReservedDict(MmapedDict):
         grown = mmap(-1, size) if self._f is None else mmap(self._f.fileno(), size)
         if self._f is None:
             grown[: self._capacity] = self._m[:]
-        self._m, self._capacity = grown, size
+        self._m = grown
+        self._capacity = size
 
 
 def use_reserved_files() -> None:

@@ -34,7 +34,8 @@ class TableSizes(Collector):
     """
 
     def __init__(self, tables: Sequence[str], figures: Callable[[], Iterable[Metric]] = tuple) -> None:
-        self.tables, self.figures = tables, figures
+        self.tables = tables
+        self.figures = figures
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="table-sizes")
         self.lock = Lock()
         self.reading: Future[Sizes] | None = None

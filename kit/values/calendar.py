@@ -14,14 +14,16 @@ def add_months(moment: datetime, months: int, zone: tzinfo, later_zone: tzinfo |
     """
     local = moment.astimezone(zone)
     years, index = divmod(local.month - 1 + months, 12)
-    year, month = local.year + years, index + 1
+    year = local.year + years
+    month = index + 1
     day = min(local.day, monthrange(year, month)[1])
     return local.replace(year=year, month=month, day=day, tzinfo=later_zone or zone).astimezone(UTC)
 
 
 def months_until(anchor: datetime, moment: datetime, zone: tzinfo) -> int:
     """Return the fewest whole months after which the anchor is at or after a moment; 0 if it already is."""
-    local, first = moment.astimezone(zone), anchor.astimezone(zone)
+    local = moment.astimezone(zone)
+    first = anchor.astimezone(zone)
     months = max((local.year - first.year) * 12 + local.month - first.month - 1, 0)
     while add_months(anchor, months, zone) < moment:
         months += 1

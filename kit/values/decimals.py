@@ -58,8 +58,8 @@ def plain(amount: Decimal) -> str:
 
 def plain_millionths(count: int) -> str:
     """Return the text that `plain` gives for an amount in millionths, at a fraction of its cost."""
-    whole, rest = divmod(abs(count), 10**PLACES)
-    digits = f"{whole}.{rest:0{PLACES}}".rstrip("0").removesuffix(".")
+    units, fraction = divmod(abs(count), 10**PLACES)
+    digits = f"{units}.{fraction:0{PLACES}}".rstrip("0").removesuffix(".")
     return f"-{digits}" if count < 0 else digits
 
 

@@ -41,7 +41,9 @@ class Fault(ValueError):
 
     def __init__(self, path: str, message: str, kind: FaultKind = FaultKind.MALFORMED) -> None:
         super().__init__(message)
-        self.path, self.message, self.kind = path, message, kind
+        self.path = path
+        self.message = message
+        self.kind = kind
         self.further: list[Fault] = []
 
     def all(self) -> "list[Fault]":
@@ -101,7 +103,8 @@ class Faults:
 
 def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> list[T]:
     """Read each value of an array with its path. Raises Fault for all invalid ones."""
-    faults, members = Faults(), []
+    faults = Faults()
+    members = []
     for index, value in enumerate(values):
         try:
             members.append(read(value, f"{path}[{index}]"))

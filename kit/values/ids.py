@@ -31,8 +31,11 @@ def encode(prefix: str, value: bytes) -> str:
     """Encode 16 bytes as an id."""
     # Thirteen pairs of digits. Unrolled it takes a third of a loop's time, and every decision has an id.
     # Python computes fast with integers of up to 30 bits, which are three pairs.
-    whole = int.from_bytes(value)
-    a, b, c, d = whole >> 90 & THREE_PAIRS, whole >> 60 & THREE_PAIRS, whole >> 30 & THREE_PAIRS, whole & THREE_PAIRS
+    number = int.from_bytes(value)
+    a = number >> 90 & THREE_PAIRS
+    b = number >> 60 & THREE_PAIRS
+    c = number >> 30 & THREE_PAIRS
+    d = number & THREE_PAIRS
     return (
         f"{prefix}_{PAIRS[value[0]]}{PAIRS[a >> 20]}{PAIRS[a >> 10 & 1023]}{PAIRS[a & 1023]}"
         f"{PAIRS[b >> 20]}{PAIRS[b >> 10 & 1023]}{PAIRS[b & 1023]}{PAIRS[c >> 20]}{PAIRS[c >> 10 & 1023]}"
@@ -74,8 +77,9 @@ def successive(prefix: str, count: int, nanoseconds: int) -> tuple[list[str], li
 
     They count up from one UUIDv7, so they sort in order and each costs a fraction of a separate one.
     """
-    drawn = uuid7(nanoseconds=nanoseconds).bytes
-    text, key = encode(prefix, drawn), drawn.hex()
+    raw = uuid7(nanoseconds=nanoseconds).bytes
+    text = encode(prefix, raw)
+    key = raw.hex()
     if count == 1:
         return [text], [key]
     low = int(key[-3:], 16)  # ten bits for the text's last pair of digits, and two bits of the pair before

@@ -59,8 +59,8 @@ def merge_networks(networks: Iterable[Network]) -> list[Network]:
 def lies_within(network: Network, others: Iterable[Network]) -> bool:
     """Whether one of the others contains the whole network."""
     if isinstance(network, IPv4Network):
-        return any(isinstance(other, IPv4Network) and network.subnet_of(other) for other in others)
-    return any(isinstance(other, IPv6Network) and network.subnet_of(other) for other in others)
+        return any(isinstance(outer, IPv4Network) and network.subnet_of(outer) for outer in others)
+    return any(isinstance(outer, IPv6Network) and network.subnet_of(outer) for outer in others)
 
 
 class NetworkSet:

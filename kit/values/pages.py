@@ -44,9 +44,11 @@ class RegisteredPage(Struct, frozen=True):
     def from_url(cls, url: str, same: SamePage | None) -> "RegisteredPage":
         """Parse an http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
-        path, parameters = normalize_path(parts.path), frozenset(query_pairs(parts.query))
+        path = normalize_path(parts.path)
+        parameters = frozenset(query_pairs(parts.query))
         if same is not None:
-            path, parameters = same.path(path), frozenset(pair for pair in parameters if same.counts(pair[0]))
+            path = same.path(path)
+            parameters = frozenset(pair for pair in parameters if same.counts(pair[0]))
         return cls(host_of_url(parts), path, parameters)
 
     @property
@@ -157,8 +159,8 @@ def page_spelling(url: str, same: SamePage | None) -> str:
     form = normalise(url)
     if same is not None:
         form = same.form(form)
-    _, _, rest = form.partition("://")
-    netloc, slash, target = rest.partition("/")
+    _, _, host_and_path = form.partition("://")
+    netloc, slash, target = host_and_path.partition("/")
     return re.sub(r":\d+$", "", netloc) + slash + target
 
 
@@ -244,5 +246,5 @@ def pairs_with_one_value(pairs: Iterable[tuple[str, str]], parameters: Iterable[
 
 def decodings(text: str) -> tuple[str, ...]:
     """Return the text decoded once and, if that differs, twice."""
-    once = unquote_plus(text)
-    return (once,) if "%" not in once else (once, unquote_plus(once))
+    decoded = unquote_plus(text)
+    return (decoded,) if "%" not in decoded else (decoded, unquote_plus(decoded))

@@ -32,8 +32,8 @@ class SamePage:
     def form(self, url: str) -> str:
         """Return the common form of all URLs of a page, given one normalised by kit.values.urls."""
         address, _, query = url.partition("?")
-        scheme, _, rest = address.partition("://")
-        host, _, path = rest.partition("/")
+        scheme, _, host_and_path = address.partition("://")
+        host, _, path = host_and_path.partition("/")
         if self.parameters is not None:
             parameters = [(unquote_plus(part.partition("=")[0]), part) for part in query.split("&")]
             query = "&".join(

@@ -39,9 +39,12 @@ def field_hints(unknown: Iterable[str], fields: Iterable[str]) -> dict[str, str]
 
     The first MAX_SUGGESTIONS suggest a similar field. The first one without a similar field lists all fields.
     """
-    names, hints, listed = list(fields), {}, False
+    names = list(fields)
+    hints = {}
+    listed = False
     for index, name in enumerate(unknown):
         hints[name] = did_you_mean(name, names) if index < MAX_SUGGESTIONS else ""
         if not hints[name] and names and not listed:
-            hints[name], listed = f" Fields: {', '.join(names)}.", True
+            hints[name] = f" Fields: {', '.join(names)}."
+            listed = True
     return hints

@@ -36,7 +36,8 @@ def normalise(url: str) -> str:
         return url if "?" in url else f"{url}?"
     parts = urlsplit(url)
     port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
-    host, path = host_of_url(parts), normalised_path(parts.path)
+    host = host_of_url(parts)
+    path = normalised_path(parts.path)
     return f"{parts.scheme}://{host}{port}{path}?{normalise_escapes(parts.query)}"
 
 

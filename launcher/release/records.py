@@ -8,14 +8,17 @@ from launcher.processes import run_step
 from launcher.release.committed_files import Source
 from launcher.release.tools import TOOLS
 
-SBOM, NOTES, CHECKSUMS = "sbom.cdx.json", "release-notes.md", "SHA256SUMS"
+SBOM = "sbom.cdx.json"
+NOTES = "release-notes.md"
+CHECKSUMS = "SHA256SUMS"
 SECTION = re.compile(r"^## \[(?P<version>[^\]]+)\].*$", re.MULTILINE)
 
 
 def write_sbom(source: Source, target: Path) -> Path:
     """List the packages that requirements.txt installs, with their hashes, as CycloneDX."""
     path = target / SBOM
-    project, lock = source.folder / "pyproject.toml", source.folder / "requirements.txt"
+    project = source.folder / "pyproject.toml"
+    lock = source.folder / "requirements.txt"
     options = ["--mc-type", "application", "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON"]
     command: list[str | Path] = [TOOLS, "-m", "cyclonedx_py", "requirements", "--pyproject", project]
     command += [*options, "--output-file", path, lock]

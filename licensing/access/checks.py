@@ -75,18 +75,18 @@ def check_once(
         return try_run_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
 
 
-@transaction.atomic
 def check_and_record(
     account_id: str, checks: Sequence[Check], now: datetime, caller: Caller | None
 ) -> Sequence[Answer | ApiError]:
-    try:
+    with turn_to_write(), transaction.atomic():
         try:
-            with transaction.atomic():  # releases the requesters' locks: the account must be locked first
-                return attempt(account_id, checks, now, current_epoch(account_id), caller)
-        except Stale:
-            return attempt(account_id, checks, now, epochs.hold(account_id), caller)
-    except recorder.TOO_MUCH:
-        raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
+            try:
+                with transaction.atomic():  # releases the requesters' locks: the account must be locked first
+                    return attempt(account_id, checks, now, current_epoch(account_id), caller)
+            except Stale:
+                return attempt(account_id, checks, now, epochs.hold(account_id), caller)
+        except recorder.OVERFLOWS:
+            raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
 
 class Stale(Exception):

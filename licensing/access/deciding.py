@@ -19,9 +19,9 @@ from licensing.access.facts import facts_of
 from licensing.access.subjects import Item, LookupResult, RequesterSnapshot
 from licensing.policies import rate_limits
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import Decision, asking_for, decide, deny_by_rate_limit
+from licensing.policies.decision import Decision, decide, deny_by_rate_limit, replace_permission
 from licensing.policies.facts import Facts
-from licensing.policies.offers import also_allowed, offers, pay
+from licensing.policies.offers import apply_payment, decide_both, find_offers
 
 
 class Answer(Struct, frozen=True, gc=False):
@@ -87,7 +87,7 @@ def leniency(answer: Answer) -> tuple[bool, bool, bool, bool]:
     """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices, conditions."""
     decision, rule = answer.decision, answer.decision.rule
     if decision.refuses:
-        return False, any(offers(answer.policy, answer.facts)), False, False
+        return False, any(find_offers(answer.policy, answer.facts)), False, False
     is_unconditional = rule is None or all(condition.name == "default" for condition in rule.conditions)
     return True, rule is None or rule.rate_limit is None, decision.price is None, is_unconditional
 
@@ -125,7 +125,7 @@ def decide_check(
         policy=item.policy,
         facts=facts,
         created=render_timestamp(now) or "",
-        rate_reset=None if limit is None else rate_limits.window(limit.period, now)[1],
+        rate_reset=None if limit is None else rate_limits.limit_window(limit.period, now).end,
         dry_run=check.dry_run,
         payer_unknown=payer_unknown,
     )
@@ -135,16 +135,16 @@ def decide_edge(
     check: Check, edge: EdgeTerms, item: Item, other: RequesterSnapshot | None, facts: Facts, decision: Decision
 ) -> tuple[Facts, Decision]:
     """Apply the edge's extra terms; return the facts and the decision made on them."""
-    facts, decision = pay(item.policy, facts, decision, edge.payment)
+    facts, decision = apply_payment(item.policy, facts, decision, edge.payment)
     if edge.and_permission is None or decision.refuses:
         return facts, decision
     if edge.is_admitted_by_name and decision.rule is not None and decision.rule.names(facts):
         return facts, decision
-    further = asking_for(facts, edge.and_permission)
+    further = replace_permission(facts, edge.and_permission)
     if edge.and_requester_id is not None and other is not None:
         second = replace(check, requester_id=edge.and_requester_id, permission=edge.and_permission)
         further = facts_of(second, item, other, facts.now)
-    return also_allowed(item.policy, facts, decision, further, edge.payment)
+    return decide_both(item.policy, facts, decision, further, edge.payment)
 
 
 def count_comparisons(checks: Sequence[Check], found: LookupResult) -> int:

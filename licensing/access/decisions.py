@@ -12,7 +12,7 @@ from accounts.keys.authentication import Grant
 from analytics.recording.entries import Case, Claim, Entry
 from analytics.recording.naming import NamedRequester, Naming
 from analytics.recording.outcomes import Outcome
-from analytics.recording.spending import Spend
+from analytics.recording.spending_sql import Spend
 from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.networks import truncate_address
@@ -207,10 +207,10 @@ class Deciding:
         limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is None or rule is None or limit is None:
             return None
-        begin, _ = rate_limits.window(limit.period, self.now)
+        begin, _ = rate_limits.limit_window(limit.period, self.now)
         allowance = limit.requests
         if check.edge is not None and answer.facts.visitor_id is not None:
-            first = rate_limits.first_window(find_policy_id(item), rule, check.edge.marks, self.now)
+            first = rate_limits.first_counted_window(find_policy_id(item), rule, check.edge.marks, self.now)
             allowance -= first == begin  # counted for the address then
         counter = rate_limits.counter_key(rule, answer.facts).hex()
         return Claim(self.account, counted.pk or 0, item.policy_key or "", counter, begin, allowance)
@@ -255,7 +255,7 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
     if answer.rate_reset is None or rule is None or limit is None:
         return answer
     counter = rate_limits.counter_key(rule, answer.facts)
-    left = rate_limits.room(own.id if own else None, counter, limit, requester.pk, now)
+    left = rate_limits.remaining_requests(own.id if own else None, counter, limit, requester.pk, now)
     return settle(answer, Outcome(room=left).counted(0))
 
 

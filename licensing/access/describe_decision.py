@@ -10,7 +10,7 @@ from licensing.access.rendering import present
 from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import Reason
-from licensing.policies.describe_rule import RuleJson, describe
+from licensing.policies.describe_rule import RuleJson, describe_rule
 from licensing.policies.facts import value_in_words
 from licensing.policies.models import PolicyRevision
 
@@ -57,7 +57,7 @@ def describe_decision(answer: Answer, rules: Sequence[RuleJson]) -> DescribedDec
                 decisive=step["decisive"],
                 matched=step["matched"],
                 failed=step["failed"],
-                rule_text=describe(rules[step["index"]]),
+                rule_text=describe_rule(rules[step["index"]]),
                 outcome=describe_outcome(step),
             )
             for step in shown["trace"]

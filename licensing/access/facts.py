@@ -31,8 +31,8 @@ from licensing.policies.facts import (
     facts_of_wallets,
     or_stored,
 )
-from licensing.policies.offers import OFFER, payer_facts
-from licensing.policies.standing import build_facts, build_standing, vouched_by
+from licensing.policies.offers import OFFER, build_payer_facts
+from licensing.policies.standing import build_facts, build_standing, parse_asserted_standing
 
 B = TypeVar("B", bound=Struct)
 # A fact in a part of a body: its name, its index in GivenFacts.facts, and the fact if its values are parsed.
@@ -51,7 +51,7 @@ def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: dateti
         presented = check.token.license_id if check.token is not None else None
         standing = requester.licenses.resolve(item.id, item.tags, item.policy_key, now, presented)
     if standing is None:
-        standing = vouched_by(check.given.recorded)
+        standing = parse_asserted_standing(check.given.recorded)
     said = or_stored(check.given.facts, requester.stored) if requester.stored else check.given.facts
     return build_facts(standing, now, check.requester_id, check.permission, item.fact_values, said)
 
@@ -89,14 +89,14 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
         valid = map(license_of_event, recorded["licenses"])
         standing = build_standing(valid, has_lapsed=recorded.get("lapsedLicense", False))
     else:
-        standing = vouched_by(recorded)
+        standing = parse_asserted_standing(recorded)
     asked_as = recorded.get("decidedAs", requester_id)
     known = facts_of_item(recorded), facts_of_check(recorded), facts_of_wallets(recorded)
     facts = build_facts(standing, now, asked_as, permission, *known)
     paid = recorded.get("offer")
     if paid is None:
         return facts
-    return payer_facts(facts, paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
+    return build_payer_facts(facts, paid.get("licenseType"), paid["accessAmount"], paid["accessCurrency"])
 
 
 # --- In bodies -------------------------------------------------------------------------------------------------------

@@ -56,10 +56,10 @@ def refusal(
     walk = Walk(stand_ins)
     try:
         complete(walk.structure(fields, body, ""), walk.tell)
-        found = walk.faults.collected
+        faults = walk.faults.collected
     except Fault as first:  # the maximum number of faults was reached
-        found = first.all()
-    return ValidationFailed.from_faults(found)
+        faults = first.all()
+    return ValidationFailed.from_faults(faults)
 
 
 class Walk:
@@ -79,43 +79,43 @@ class Walk:
 
     def structure(self, value: Mapping[str, object], struct: type[B], path: str) -> B:
         """Build the structure from the valid fields."""
-        known = fields_of(struct)
-        right: dict[str, object] = {}
+        fields = fields_of(struct)
+        values: dict[str, object] = {}
         for name, member in value.items():
             where = f"{path}.{name}" if path else name
-            if name not in known:
-                self.faults.add(self.unknown(where, name, known))
-            elif (read := self.value(member, known[name].type, where, known[name].name)) is not ABSENT:
-                right[known[name].name] = read
-        for name, field in known.items():
+            if name not in fields:
+                self.faults.add(self.unknown(where, name, fields))
+            elif (parsed := self.value(member, fields[name].type, where, fields[name].name)) is not ABSENT:
+                values[fields[name].name] = parsed
+        for name, field in fields.items():
             if field.required and name not in value:
                 self.faults.add(Fault(f"{path}.{name}" if path else name, REQUIRED, FaultKind.MISSING))
-                right[field.name] = self.stand_ins[field.name]
-        return struct(**right)
+                values[field.name] = self.stand_ins[field.name]
+        return struct(**values)
 
-    def unknown(self, where: str, name: str, known: Mapping[str, FieldInfo]) -> Fault:
+    def unknown(self, where: str, name: str, fields: Mapping[str, FieldInfo]) -> Fault:
         """Return the fault of an unknown field; the first few of a body get a hint."""
         self.unknown_fields += 1
         hint = ""
         if self.unknown_fields <= MAX_SUGGESTIONS:
-            part = part_with(name, known)
-            hint = f" It belongs in `{part}`." if part else field_hints([name], known)[name]
+            part = part_with(name, fields)
+            hint = f" It belongs in `{part}`." if part else field_hints([name], fields)[name]
         return Fault(where, f"{NO_SUCH_FIELD}{hint}", FaultKind.UNKNOWN)
 
-    def value(self, value: object, wanted: object, path: str, name: str) -> object:
+    def value(self, value: object, expected_type: object, path: str, name: str) -> object:
         """Convert a value to its type. If it is invalid, add a fault and return its stand-in."""
         try:
-            return msgspec.convert(value, wanted)
+            return msgspec.convert(value, expected_type)
         except msgspec.ValidationError as error:
             text, within, _ = str(error).partition(" - at `$")
-        types = list(types_of(wanted))
+        types = list(types_of(expected_type))
         if isinstance(value, Mapping):
-            for one in types:
-                if isinstance(one, type) and issubclass(one, Struct):
-                    return self.structure(value, one, path)
+            for member_type in types:
+                if isinstance(member_type, type) and issubclass(member_type, Struct):
+                    return self.structure(value, member_type, path)
         if within and isinstance(value, list):  # the members are wrong, not the list itself
-            [member] = [get_args(one)[0] for one in types if get_origin(one) is list]
-            return [self.value(one, member, f"{path}[{index}]", member.__name__) for index, one in enumerate(value)]
+            [member] = [get_args(member_type)[0] for member_type in types if get_origin(member_type) is list]
+            return [self.value(item, member, f"{path}[{index}]", member.__name__) for index, item in enumerate(value)]
         message = (
             f"Must be {SHAPES[name]}." if name in SHAPES and IS_WRONG_TYPE(text) else fault_message(text, SPECIAL)
         )
@@ -129,22 +129,22 @@ def fields_of(struct: type[Struct]) -> dict[str, FieldInfo]:
     return {field.encode_name: field for field in msgspec.structs.fields(struct)}
 
 
-def part_with(name: str, known: Mapping[str, FieldInfo]) -> str | None:
+def part_with(name: str, fields: Mapping[str, FieldInfo]) -> str | None:
     """Return the field whose object has a field of this name, such as `requester` for `licenseType`."""
-    for part, field in known.items():
-        for one in types_of(field.type):
-            if isinstance(one, type) and issubclass(one, Struct) and name in fields_of(one):
+    for part, field in fields.items():
+        for field_type in types_of(field.type):
+            if isinstance(field_type, type) and issubclass(field_type, Struct) and name in fields_of(field_type):
                 return part
     return None
 
 
-def types_of(wanted: object) -> Iterator[object]:
+def types_of(annotation: object) -> Iterator[object]:
     """Yield the members of a union, or the type itself."""
-    origin = get_origin(wanted)
+    origin = get_origin(annotation)
     if origin is Annotated:
-        yield from types_of(get_args(wanted)[0])
+        yield from types_of(get_args(annotation)[0])
     elif origin in UNIONS:
-        for one in get_args(wanted):
-            yield from types_of(one)
+        for member in get_args(annotation):
+            yield from types_of(member)
     else:
-        yield wanted
+        yield annotation

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from msgspec import Struct, field
 
 from analytics.models import AccessEvent
-from analytics.usage.matching import ALLOWED, Keys, One, Outcomes, Selection
+from analytics.usage.matching import ALLOWED, Keys, Outcomes, Selection, Subject
 from analytics.windows import MICROSECOND, YEARS
 from kit.rest.filters import OperatorFilter, given_filters
 from kit.rest.lists.mixin import Given
@@ -18,7 +18,7 @@ from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
 
 REASONS = frozenset(map(str, Reason))
-KEYS: dict[str, One] = {"contentId": "content", "requesterId": "requester"}
+KEYS: dict[str, Subject] = {"contentId": "content", "requesterId": "requester"}
 
 
 class SelectedDecisions(Struct, frozen=True):
@@ -33,12 +33,12 @@ class SelectedDecisions(Struct, frozen=True):
     def from_query(cls, account_id: str, query: QueryDict) -> "SelectedDecisions":
         """Parse the filters. Raises InvalidRequest."""
         given = tuple(given_filters(DecisionFilters, query))
-        names = {name for one, value in given if one.of == "requesterId" for name in members(value)}
+        names = {name for row_filter, value in given if row_filter.of == "requesterId" for name in members(value)}
         return cls(account_id, given, numbers_with_merged(account_id, names) if names else {})
 
-    def filter(self, events: QuerySet[AccessEvent], given: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
-        """Apply all filters, or only those `given`."""
-        if given is None:
+    def filter(self, events: QuerySet[AccessEvent], filters: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
+        """Apply all filters, or only these."""
+        if filters is None:
             outcomes = self.outcomes()
             if not outcomes:
                 return events.none()
@@ -46,10 +46,10 @@ class SelectedDecisions(Struct, frozen=True):
                 events = events.filter(reason__isnull=False)  # skips blocks without a denial
             elif ALLOWED not in outcomes:
                 events = events.filter(reason__in=sorted(outcomes))  # skips blocks without one of these
-        for one, value in self.given if given is None else given:
-            if one.of != "requesterId":
-                events = one.filter(events, value)
-            elif one.operator == "ne":
+        for row_filter, value in self.given if filters is None else filters:
+            if row_filter.of != "requesterId":
+                events = row_filter.filter(events, value)
+            elif row_filter.operator == "ne":
                 events = events.exclude(requester_id__in=self.numbers_of(value))
             else:
                 events = events.filter(requester_id__in=self.numbers_of(value))
@@ -60,12 +60,16 @@ class SelectedDecisions(Struct, frozen=True):
 
         PostgreSQL does not know that only denials have a reason, and would read all allowed decisions to find none.
         """
-        left = {ALLOWED, *REASONS}
-        for one, value in self.given:
-            if one.of in ("allowed", "reason"):
-                selected = outcomes_of(one, value)
-                left = left.difference(selected.names) if selected.are_excluded else left.intersection(selected.names)
-        return left
+        remaining = {ALLOWED, *REASONS}
+        for row_filter, value in self.given:
+            if row_filter.of in ("allowed", "reason"):
+                selected = outcomes_of(row_filter, value)
+                remaining = (
+                    remaining.difference(selected.names)
+                    if selected.are_excluded
+                    else remaining.intersection(selected.names)
+                )
+        return remaining
 
     def numbers_of(self, value: object) -> list[int]:
         return [number for name in members(value) for number in self.numbers.get(name, ())]
@@ -77,20 +81,22 @@ class SelectedDecisions(Struct, frozen=True):
         """
         window = Window()
         outcomes: list[Outcomes] = []
-        keys: dict[One, Members] = {}
-        for one, value in self.given:
-            if one.of in KEYS:
-                values = self.numbers_of(value) if one.of == "requesterId" else members(value)
-                keys.setdefault(KEYS[one.of], Members()).narrow(values, are_excluded=one.operator == "ne")
-            elif one.of == "created" and isinstance(value, datetime) and one.operator != "ne":
-                window.narrow(one.operator, value)
-            elif one.of in ("allowed", "reason"):
-                outcomes.append(outcomes_of(one, value))
+        keys: dict[Subject, Members] = {}
+        for row_filter, value in self.given:
+            if row_filter.of in KEYS:
+                values = self.numbers_of(value) if row_filter.of == "requesterId" else members(value)
+                keys.setdefault(KEYS[row_filter.of], Members()).narrow(
+                    values, are_excluded=row_filter.operator == "ne"
+                )
+            elif row_filter.of == "created" and isinstance(value, datetime) and row_filter.operator != "ne":
+                window.narrow(row_filter.operator, value)
+            elif row_filter.of in ("allowed", "reason"):
+                outcomes.append(outcomes_of(row_filter, value))
             else:
                 return None
         if not window.is_usual or len(keys) + bool(outcomes) > 1:
             return None
-        chosen = next((of.keys(one) for one, of in keys.items()), None)
+        chosen = next((of.keys(row_filter) for row_filter, of in keys.items()), None)
         return Selection(self.account_id, window.begin, window.end, tuple(outcomes), chosen)
 
 
@@ -98,18 +104,18 @@ def members(value: object) -> list[str]:
     return cast("list[str]", value if isinstance(value, list) else [value])
 
 
-def outcomes_of(one: OperatorFilter, value: object) -> Outcomes:
+def outcomes_of(row_filter: OperatorFilter, value: object) -> Outcomes:
     """Return the outcomes selected by a filter by `allowed` or `reason`. Only denials have a reason."""
-    if one.of == "reason":
-        if one.operator == "exists":
+    if row_filter.of == "reason":
+        if row_filter.operator == "exists":
             return Outcomes((ALLOWED,), are_excluded=bool(value))
-        return Outcomes(tuple(members(value)), are_excluded=one.operator == "ne")
-    wanted = {bool(found) for found in (value if isinstance(value, list) else [value])}
-    if one.operator == "ne":
-        wanted = {True, False} - wanted
-    if len(wanted) == 2:
+        return Outcomes(tuple(members(value)), are_excluded=row_filter.operator == "ne")
+    allowed_values = {bool(allowed) for allowed in (value if isinstance(value, list) else [value])}
+    if row_filter.operator == "ne":
+        allowed_values = {True, False} - allowed_values
+    if len(allowed_values) == 2:
         return Outcomes((), are_excluded=True)
-    return Outcomes((ALLOWED,), are_excluded=False in wanted)
+    return Outcomes((ALLOWED,), are_excluded=False in allowed_values)
 
 
 class Window:
@@ -145,17 +151,17 @@ class Members:
         else:
             self.included = set(values) if self.included is None else self.included & set(values)
 
-    def keys(self, one: One) -> Keys:
+    def keys(self, subject: Subject) -> Keys:
         if self.included is None:
-            return Keys(one, tuple(self.excluded), are_excluded=True)
-        return Keys(one, tuple(self.included - self.excluded))
+            return Keys(subject, tuple(self.excluded), are_excluded=True)
+        return Keys(subject, tuple(self.included - self.excluded))
 
 
 def numbers_with_merged(account_id: str, requester_ids: Iterable[str]) -> dict[str, list[int]]:
     """Return the primary keys of each requester and of those merged into it, by requester id."""
-    owned = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids))
-    own = dict(owned.values_list("pk", "requester_id"))
-    numbers = {name: [number] for number, name in own.items()}
-    for merged in Requester.objects.filter(merged_into__in=own).only("merged_into_id"):
-        numbers[own[merged.merged_into_id or 0]].append(merged.pk)
+    requesters = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids))
+    names = dict(requesters.values_list("pk", "requester_id"))
+    numbers = {name: [number] for number, name in names.items()}
+    for merged in Requester.objects.filter(merged_into__in=names).only("merged_into_id"):
+        numbers[names[merged.merged_into_id or 0]].append(merged.pk)
     return numbers

@@ -42,7 +42,7 @@ def set_secret(client: LicenseClient, seed: str | None = None) -> str:
     return secret
 
 
-def lock(client: LicenseClient) -> LicenseClient:
+def lock_client(client: LicenseClient) -> LicenseClient:
     epochs.hold(client.account_id)
     clients = LicenseClient.objects.filter(account_id=client.account_id).select_related("requester")
     return clients.select_for_update(of=("self",)).get(pk=client.pk)
@@ -56,11 +56,13 @@ def rotate_secret(
 
     The secret `seed` reproduces the new one (keytext.generate). If the client has that already, nothing changes.
     """
-    locked = lock(client)
+    locked = lock_client(client)
     if locked.revoked_at is not None:
         raise Revoked("This client is revoked, which is final. Create another one.")
-    if seed is not None and keytext.digest(secret_of_seed := keytext.generate("client", seed)) == bytes(locked.digest):
-        return locked, secret_of_seed
+    if seed is not None:
+        secret = keytext.generate("client", seed)
+        if keytext.digest(secret) == bytes(locked.digest):
+            return locked, secret
     before = locked.audited()
     now = timezone.now()
     locked.former_digest = bytes(locked.digest) if overlap_seconds else None
@@ -74,7 +76,7 @@ def rotate_secret(
 @transaction.atomic
 def revoke_client(client: LicenseClient) -> LicenseClient:
     """Revoke the client and its tokens immediately. A client that is already revoked stays unchanged."""
-    locked = lock(client)
+    locked = lock_client(client)
     if locked.revoked_at is None:
         before = locked.audited()
         locked.revoked_at = timezone.now()
@@ -93,20 +95,20 @@ def authenticate(client_id: str, secret: str, now: datetime) -> LicenseClient | 
     if client is None or client.account.suspended_at is not None:
         return None
     digest = keytext.digest(secret)
-    valid = client.digests(now)
-    if any(compare_digest(digest, digest_of_client) for digest_of_client in valid):
+    client_digests = client.digests(now)
+    if any(compare_digest(digest, client_digest) for client_digest in client_digests):
         return client
-    for former in keytext.former_digests(secret):
-        if any(compare_digest(former, digest_of_client) for digest_of_client in valid):
-            store_anew(client, former, digest)
+    for former_digest in keytext.former_digests(secret):
+        if any(compare_digest(former_digest, client_digest) for client_digest in client_digests):
+            replace_former_digest(client, former_digest, digest)
             return client
     return None
 
 
-def store_anew(client: LicenseClient, former: bytes, digest: bytes) -> None:
+def replace_former_digest(client: LicenseClient, former_digest: bytes, digest: bytes) -> None:
     """Replace the digest that a former pepper made by the pepper's."""
     for field in ("digest", "former_digest"):
-        LicenseClient.objects.filter(pk=client.pk, **{field: former}).update(**{field: digest})
+        LicenseClient.objects.filter(pk=client.pk, **{field: former_digest}).update(**{field: digest})
 
 
 def note_use(client: LicenseClient, now: datetime) -> None:

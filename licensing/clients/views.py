@@ -46,8 +46,7 @@ class LicenseClientViewSet(AccountViewSet):
     def lock_first(self) -> None:
         epochs.hold(self.account_id)
 
-    def with_secret(self, client_and_secret: tuple[LicenseClient, str], status: int) -> HttpResponse:
-        client, secret = client_and_secret
+    def show_with_secret(self, client: LicenseClient, secret: str, status: int) -> HttpResponse:
         return self.with_tag(LicenseClientSerializer(client).data, status, once={"secret": secret})
 
     @extend_schema(summary="List licence clients", responses=LicenseClientSerializer(many=True))
@@ -62,8 +61,9 @@ class LicenseClientViewSet(AccountViewSet):
         The reply contains the `secret`. Store it: it cannot be shown again.
         """
         fields = self.validated()
-        fields = {"name": fields["requester_id"], **fields}
-        return self.with_secret(services.create_client(self.account_id, fields), 201)
+        fields.setdefault("name", fields["requester_id"])
+        client, secret = services.create_client(self.account_id, fields)
+        return self.show_with_secret(client, secret, 201)
 
     @extend_schema(summary="Get a licence client")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -86,4 +86,5 @@ class LicenseClientViewSet(AccountViewSet):
         The old one expires after `overlapSeconds`; tokens stay valid.
         """
         overlap = self.validated(SecretRotationSerializer)["overlap_seconds"]
-        return self.with_secret(services.rotate_secret(self.get_object(), overlap), 200)
+        client, secret = services.rotate_secret(self.get_object(), overlap)
+        return self.show_with_secret(client, secret, 200)

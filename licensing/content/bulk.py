@@ -33,7 +33,9 @@ def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, 
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(account_id, fields.pop("policy_id"))
-    now, changed, entries = timezone.now(), [], []
+    now = timezone.now()
+    changed = []
+    entries = []
     for item in items:
         before = item.audited()
         for name, value in fields.items():

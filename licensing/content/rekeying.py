@@ -48,8 +48,8 @@ def rekey_account(account_id: str) -> Iterator[tuple[int, int]]:
     last: str | None = None
     while True:
         with transaction.atomic():
-            rest = items if last is None else items.filter(pk__gt=last)
-            chunk = list(rest.only("source", "source_key", "page_key").select_for_update()[:CHUNK])
+            remaining = items if last is None else items.filter(pk__gt=last)
+            chunk = list(remaining.only("source", "source_key", "page_key").select_for_update()[:CHUNK])
             if not chunk:
                 return
             last = chunk[-1].pk

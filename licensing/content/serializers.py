@@ -50,20 +50,21 @@ class MetadataField(serializers.Field):
     def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             raise serializers.ValidationError(f"Must be an object{such_as(self.example)}, not {shown(data)}.")
-        read, wrong = {}, {}
+        values = {}
+        faults = {}
         for name, value in data.items():
             try:
                 if name in self.KNOWN:
-                    read[name] = self.KNOWN[name].run_validation(value)
+                    values[name] = self.KNOWN[name].run_validation(value)
                 else:
-                    read[name] = validate_entry(name, value)
+                    values[name] = validate_entry(name, value)
             except serializers.ValidationError as error:
-                wrong[name] = error.detail
-        if wrong:
-            raise serializers.ValidationError(wrong)
-        if sum(value is not None for name, value in read.items() if name not in self.KNOWN) > MAX_KEYS:
+                faults[name] = error.detail
+        if faults:
+            raise serializers.ValidationError(faults)
+        if sum(value is not None for name, value in values.items() if name not in self.KNOWN) > MAX_KEYS:
             raise serializers.ValidationError(f"An item has at most {MAX_KEYS} further metadata keys.")
-        return read
+        return values
 
     def to_representation(self, value: object) -> object:
         return value

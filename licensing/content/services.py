@@ -14,7 +14,7 @@ from kit.values import ids
 from kit.values.metadata import MAX_KEYS
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content
-from licensing.content.url_key import set_keys, spread_page_keys, url_names
+from licensing.content.url_key import set_keys, spread_page_keys, url_epoch_names
 from licensing.policies.models import Policy
 
 # The columns that bulk updates write.
@@ -78,10 +78,10 @@ def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
 
 def keep_policies(account_id: str, policy_ids: Iterable[str | None]) -> set[str]:
     """Return which of these policies the account has, kept from being deleted until the transaction ends."""
-    possible = [
+    well_formed = [
         policy_id for policy_id in policy_ids if policy_id is not None and ids.decode("pol", policy_id) is not None
     ]
-    return Policy.objects.keep(account_id, possible) if possible else set()
+    return Policy.objects.keep(account_id, well_formed) if well_formed else set()
 
 
 def write_items(items: Sequence[Content]) -> None:
@@ -93,9 +93,9 @@ def write_items(items: Sequence[Content]) -> None:
 def epoch_names(item: Content, *, is_new: bool = False, former: Collection[str] = ()) -> set[str]:
     """Return the epoch names that a change to the item invalidates: its URLs and, unless `is_new`, the item.
 
-    `former` are the `url_names` from before the change.
+    `former` are the `url_epoch_names` from before the change.
     """
-    names = {*url_names(item), *former}
+    names = {*url_epoch_names(item), *former}
     return names if is_new else {ids.id_to_hex("cnt", item.pk), *names}
 
 
@@ -106,7 +106,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     """
     is_new = item._state.adding
     action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
-    former = url_names(item)
+    former = url_epoch_names(item)
     fields = dict(fields)
     if "policy_id" in fields:
         fields["policy"] = linked_policy(item.account_id, fields.pop("policy_id"))

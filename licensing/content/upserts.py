@@ -20,11 +20,13 @@ from licensing.content.services import (
     unknown_policy,
     write_items,
 )
-from licensing.content.url_key import url_names
+from licensing.content.url_key import url_epoch_names
 
 
 class ContentBulk(AccountBulk[Content]):
-    prefix, short_name, kind = "cnt", "item", "content"
+    prefix = "cnt"
+    short_name = "item"
+    kind = "content"
     required = {"title": "title"}
     conflict = staticmethod(external_id_conflict)
 
@@ -70,9 +72,9 @@ class ContentBulk(AccountBulk[Content]):
 
     def epoch_names(self) -> set[str]:
         names: set[str] = set()
-        for former, item in self.written:
-            names |= epoch_names(item, is_new=former is None, former=url_names(former) if former else ())
+        for former, item in self.changed_resources:
+            names |= epoch_names(item, is_new=former is None, former=url_epoch_names(former) if former else ())
         return names
 
     def gather_statistics(self) -> None:
-        gather_first_statistics(Content, rows=sum(former is None for former, _ in self.written))
+        gather_first_statistics(Content, rows=sum(former is None for former, _ in self.changed_resources))

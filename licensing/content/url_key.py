@@ -33,9 +33,9 @@ def page_keys(url: str | None) -> list[bytes | None]:
 def set_keys(item: Content) -> None:
     """Set the keys of the item's URL. `spread_page_keys` then chooses among several page keys."""
     item.source_key = source_key(item.source)
-    possible = page_keys(item.source)
-    if as_bytes(item.page_key) not in possible:
-        item.page_key = possible[0]
+    keys = page_keys(item.source)
+    if as_bytes(item.page_key) not in keys:
+        item.page_key = keys[0]
 
 
 def spread_page_keys(items: Iterable[Content]) -> None:
@@ -43,20 +43,21 @@ def spread_page_keys(items: Iterable[Content]) -> None:
 
     For example, `?view=article&id=5` is stored under `id=5`, because all articles of the page share `view=article`.
     """
-    open_items = [(item, keys) for item in items if len(keys := page_keys(item.source)) > 1]
-    if not open_items:
+    items_with_keys = [(item, page_keys(item.source)) for item in items]
+    ambiguous_items = [(item, keys) for item, keys in items_with_keys if len(keys) > 1]
+    if not ambiguous_items:
         return
-    candidates = {key for _, keys in open_items for key in keys}
-    account_id = open_items[0][0].account_id
-    others = Content.objects.of(account_id).exclude(pk__in=[item.pk for item, _ in open_items])
+    candidates = {key for _, keys in ambiguous_items for key in keys}
+    account_id = ambiguous_items[0][0].account_id
+    others = Content.objects.of(account_id).exclude(pk__in=[item.pk for item, _ in ambiguous_items])
     rows = others.filter(page_key__in=candidates).order_by().values_list("page_key").annotate(Count("pk"))
     counts = Counter({bytes(key): count for key, count in rows})
-    for item, keys in open_items:
+    for item, keys in ambiguous_items:
         item.page_key = min(keys, key=lambda key: counts[key or b""])
         counts[item.page_key or b""] += 1
 
 
-def url_names(item: Content) -> set[str]:
+def url_epoch_names(item: Content) -> set[str]:
     """Return the epoch names of the item's URL (accounts.plans.epochs)."""
     keys = (as_bytes(item.source_key), page_of_key(item.page_key))
     return {key.hex() for key in keys if key is not None}

@@ -27,7 +27,7 @@ from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.rate_limits import move_counts
-from licensing.policies.services import keep_revision
+from licensing.policies.services import save_revision
 from licensing.requesters.models import Requester
 
 ROWS = 200  # redacted at a time on SQLite: other writers wait meanwhile
@@ -74,7 +74,8 @@ class Copies:
     """
 
     def __init__(self, people: Sequence[Requester]) -> None:
-        self.people, self.account_id = people, people[0].account_id
+        self.people = people
+        self.account_id = people[0].account_id
         self.numbers = [person.pk for person in people]
         self.pseudonyms: dict[str, str] = {}
         for person in people:
@@ -137,13 +138,15 @@ class Copies:
             locked.rules, locked.tests = map(self.former.renamed, former)
             if former == (locked.rules, locked.tests):  # another text is the same, such as an action
                 continue
-            locked.version, locked.updated = locked.version + 1, timezone.now()
+            locked.version = locked.version + 1
+            locked.updated = timezone.now()
             locked.save(update_fields=["rules", "tests", "version", "updated"])
-            keep_revision(locked)
+            save_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
         for revision in rows_in_order(self.holding(revisions, "rules", "tests")):
             rules = revision.rules
-            revision.rules, revision.tests = self.former.renamed(rules), self.former.renamed(revision.tests)
+            revision.rules = self.former.renamed(rules)
+            revision.tests = self.former.renamed(revision.tests)
             revision.save(update_fields=["rules", "tests"])
             move_counts(revision.policy_id, rules, revision.rules)
         epochs.bump(self.account_id, epochs.EVERYTHING)
@@ -258,8 +261,8 @@ class Copies:
         if not self.former.pseudonyms:
             return rows.none()
         texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
-        spelled = [(f"{text}__contains", spelling) for text in texts for spelling in self.former.spellings]
-        return cast("QuerySet[Row]", rows.alias(**texts).filter(Q(*spelled, _connector=Q.OR)))
+        lookups = [(f"{text}__contains", spelling) for text in texts for spelling in self.former.spellings]
+        return cast("QuerySet[Row]", rows.alias(**texts).filter(Q(*lookups, _connector=Q.OR)))
 
 
 def rows_of_part() -> int:
@@ -280,7 +283,8 @@ def write_in_parts(rows: QuerySet[Row], write: Callable[[list[object]], object])
 
 def read_keys(rows: QuerySet[Row], size: int) -> Iterator[list[object]]:
     """Yield the keys of the rows in lists of `size`. Queries read `KEYS`, because each may read the whole table."""
-    ordered, last = rows.order_by("pk").values_list("pk", flat=True), None
+    ordered = rows.order_by("pk").values_list("pk", flat=True)
+    last = None
     while keys := list((ordered if last is None else ordered.filter(pk__gt=last))[:KEYS]):
         yield from chunks(keys, size)
         last = keys[-1]

@@ -50,7 +50,8 @@ def merge(requester: Requester, into: str) -> Requester:
         already = f"{into[:100]!r} was merged into this requester already."
         raise ValidationFailed(already if is_former else "Must be another requester.", param="into")
     move(source, target)
-    source.merged_into, source.updated = target, timezone.now()
+    source.merged_into = target
+    source.updated = timezone.now()
     source.save(update_fields=["merged_into", "updated"])
     Requester.objects.filter(merged_into=source).update(merged_into=target)
     services.renew_all([source, target], [])
@@ -105,9 +106,10 @@ def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     book_fees(source.account_id, now, licenses.filter(next_fee_at__lte=now))  # the source owes them
     before, after = licensee(source), licensee(target)
     changes = []
-    for held in licenses.order_by("pk").select_for_update():
-        held.requester, held.updated = target, now
-        changes.append(audit.build_change("license.updated", held, before, after))
+    for license_ in licenses.order_by("pk").select_for_update():
+        license_.requester = target
+        license_.updated = now
+        changes.append(audit.build_change("license.updated", license_, before, after))
     licenses.update(requester=target, updated=now)
     audit.record_all(changes)
 
@@ -115,7 +117,8 @@ def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
 def move_clients(source: Requester, target: Requester) -> None:
     """Move all licence clients with one statement, and write an audit entry for each."""
     clients = LicenseClient.objects.filter(requester=source)
-    before, after = {"requesterId": source.requester_id}, {"requesterId": target.requester_id}
+    before = {"requesterId": source.requester_id}
+    after = {"requesterId": target.requester_id}
     changes = [
         audit.build_change("license_client.updated", client, before, after) for client in clients.order_by("pk")
     ]
@@ -138,15 +141,16 @@ def move_counters(source: int, target: int) -> None:
     for (requester, policy, rule), row in rows.items():
         if requester != source:
             continue
-        other = rows.get((target, policy, rule))
-        if other is None:
+        target_usage = rows.get((target, policy, rule))
+        if target_usage is None:
             RuleUsage.objects.filter(pk=row.pk).update(requester_id=target)
             continue
-        if row.window_start > other.window_start:
-            other.window_start, other.used = row.window_start, row.used
-        elif row.window_start == other.window_start:
-            other.used += row.used
-        other.save(update_fields=["window_start", "used"])
+        if row.window_start > target_usage.window_start:
+            target_usage.window_start = row.window_start
+            target_usage.used = row.used
+        elif row.window_start == target_usage.window_start:
+            target_usage.used += row.used
+        target_usage.save(update_fields=["window_start", "used"])
         row.delete()
 
 

@@ -1,11 +1,10 @@
 """Endpoints below /v1/requesters."""
 
 from collections.abc import Callable, Mapping
-from functools import partial, update_wrapper
-from http import HTTPStatus
+from functools import partial
 
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,6 +16,7 @@ from analytics.usage.report import requester_stats
 from kit.http.errors import NotFound
 from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
 from kit.rest.views import Handler
+from kit.values.timestamps import render_timestamp
 from licensing.customers import erasure, merging
 from licensing.deletion import ErasedSerializer
 from licensing.requesters import services
@@ -54,7 +54,8 @@ class RequesterPathViewSet(AccountViewSet[Requester]):
         return self.row_of(rows, self.kwargs["id"])
 
     def row_of(self, rows: QuerySet[Requester], id: str) -> Requester:
-        requester = rows.filter(requester_id=id).first() if "\0" not in id else None
+        is_storable = "\0" not in id
+        requester = rows.filter(requester_id=id).first() if is_storable else None
         if requester is None:
             raise NotFound(f"There is no requester {id[:100]!r}.")
         return requester
@@ -141,33 +142,11 @@ class RequesterViewSet(RequesterPathViewSet):
 
 def statistics_with_merged(requester: Requester) -> dict[str, object]:
     """Return statistics of all decisions about the requester and those merged into it."""
-    merged = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
-    parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged)]
-    seen = [str(part["lastSeenAt"]) for part in parts if part["lastSeenAt"] is not None]
-    sums = {name: sum(int(str(part[name])) for part in parts) for name in ("allowed", "denied")}
-    return {**sums, "lastSeenAt": max(seen, default=None)}
-
-
-detail_view = RequesterViewSet.as_view(
-    {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}, detail=True
-)
-
-
-def nested_route(view: Callable[..., HttpResponseBase], name: str) -> Callable[..., HttpResponseBase]:
-    """Return a view of the POST at a requester's path and `name`.
-
-    With other methods the path names a requester whose own id ends in `name`.
-    """
-
-    def nested_or_one(request: HttpRequest, id: str) -> HttpResponseBase:
-        if request.method in ("POST", "OPTIONS"):
-            return view(request, id=id)
-        response = detail_view(request, id=f"{id}/{name}")
-        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            response["Allow"] = f"{response['Allow']}, POST"
-        return response
-
-    return update_wrapper(nested_or_one, view)  # with what Django, the OpenAPI document and tests expect of a view
-
-
-merge_route = nested_route(RequesterViewSet.as_view({"post": "merge"}, detail=True), "merge")
+    merged_numbers = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
+    parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged_numbers)]
+    last_seen = max((part.last_seen_at for part in parts if part.last_seen_at is not None), default=None)
+    return {
+        "allowed": sum(part.allowed for part in parts),
+        "denied": sum(part.denied for part in parts),
+        "lastSeenAt": render_timestamp(last_seen),
+    }

@@ -105,17 +105,17 @@ def seed_demo(
 
 def name_of_next() -> str:
     """Return the demo's name, numbered from the second one."""
-    there = Account.objects.filter(is_demo=True).count()
-    return f"{PUBLISHER} {there + 1}" if there else PUBLISHER
+    demo_count = Account.objects.filter(is_demo=True).count()
+    return f"{PUBLISHER} {demo_count + 1}" if demo_count else PUBLISHER
 
 
 def load(account: Account, path: str) -> list[str]:
     """Import a file of items and return their externalIds."""
     with open_rows(path) as rows:
-        there = set(rows.header())
+        columns = set(rows.header())
         if not rows.is_csv:
-            there |= set(next(iter(rows.rows())).values)
-        kind = next((kind for kind in ITEM_FILES if there.issuperset(kind.columns.values())), None)
+            columns |= set(next(iter(rows.rows())).values)
+        kind = next((kind for kind in ITEM_FILES if columns.issuperset(kind.columns.values())), None)
         if kind is None:
             file_columns = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
             raise InvalidRequest(f"{path}: the demo takes files with the columns {file_columns}.")
@@ -140,7 +140,8 @@ def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
         }
         for name, price in (("price", term.price), ("access", term.per_access)):
             if price is not None:
-                fields[f"{name}_amount"], fields[f"{name}_currency"] = Decimal(price[0]), price[1]
+                fields[f"{name}_amount"] = Decimal(price[0])
+                fields[f"{name}_currency"] = price[1]
         issue_license(account.pk, fields)
 
 
@@ -169,11 +170,11 @@ def register(account: Account, opened: datetime, linked: abc.Mapping[str, str | 
     items = read_items()
     mapping = ColumnMapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
     for item in reversed(items):  # lists start with the newest
-        sent = mapping.body(item)
-        sent["policyId"] = linked[item["policy"]]
-        sent["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
-        put_value(sent, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
-        content_services.create_content(account.pk, validated(ContentSerializer, sent))
+        body = mapping.body(item)
+        body["policyId"] = linked[item["policy"]]
+        body["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
+        put_value(body, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
+        content_services.create_content(account.pk, validated(ContentSerializer, body))
     return [item["externalId"] for item in items]
 
 

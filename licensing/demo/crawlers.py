@@ -39,7 +39,9 @@ RISE = 1.6  # by which visits of the last day exceed those of the first
 
 
 NETWORK = "203.0.113."  # for documentation (RFC 5737), so no name server is asked
-OF_CCBOT, OF_OTHERS = range(1, 10), range(10, 255)  # the last parts of addresses
+# The last parts of addresses.
+OF_CCBOT = range(1, 10)
+OF_OTHERS = range(10, 255)
 
 
 class InventedNames(AddressNames):

@@ -9,7 +9,10 @@ PUBLISHER = "The Saltmarsh Review (demo)"
 SITE = "https://saltmarsh.example"
 SHOWN = "herring-quota"  # the item in the curl command
 
-OPEN, LICENSED, EMBARGOED, CRAWLERS_PAY = "open", "licensed", "embargoed", "crawlers_pay"
+OPEN = "open"
+LICENSED = "licensed"
+EMBARGOED = "embargoed"
+CRAWLERS_PAY = "crawlers_pay"
 SITE_PAGES = 120  # of the archive, which has no items
 
 

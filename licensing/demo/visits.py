@@ -60,8 +60,8 @@ def visits(
     """Yield a day's visits in order of time. `part` is the fraction of the demo's time before this day."""
     season = 1 + 0.25 * cos(2 * pi * (midnight.month - 10) / 12)  # highest in autumn, lowest in spring
     growth = 0.7 + 0.6 * part
-    many = round(VISITS_PER_DAY * WEEKDAYS[midnight.weekday()] * season * growth * random.uniform(0.85, 1.15))
-    hours = random.choices(range(24), HOURS, k=many)
+    count = round(VISITS_PER_DAY * WEEKDAYS[midnight.weekday()] * season * growth * random.uniform(0.85, 1.15))
+    hours = random.choices(range(24), HOURS, k=count)
     moments = sorted(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)) for hour in hours)
     surging = SURGE[0] <= part < SURGE[1]
     weights = [customer.weight * (8 if surging and customer.id == CRAWLER else 1) for customer in CUSTOMERS]

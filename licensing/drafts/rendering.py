@@ -16,8 +16,9 @@ from licensing.requesters.models import Requester
 def present_simulation(policy: Policy, simulation: Simulation) -> dict[str, object]:
     """Return the policy_simulation object. Makes two queries for the names of requesters and items."""
     tally = simulation.tally
-    moved = tally.moved
-    requesters, items = most_changed(tally.by_requester), most_changed(tally.by_content)
+    overall = tally.overall
+    requesters = most_changed(tally.by_requester)
+    items = most_changed(tally.by_content)
     names = dict(
         Requester.objects.filter(
             account_id=policy.account_id, requester_id__in=[key for key, _ in requesters]
@@ -33,18 +34,18 @@ def present_simulation(policy: Policy, simulation: Simulation) -> dict[str, obje
         "endDate": render_timestamp(simulation.end - timedelta(microseconds=1)),
         "since": render_timestamp(simulation.since),
         "truncated": simulation.truncated,
-        "total": moved.total,
-        "unchanged": moved.total - moved.changed,
-        "allowedToDenied": moved.allowed_to_denied,
-        "deniedToAllowed": moved.denied_to_allowed,
+        "total": overall.total,
+        "unchanged": overall.total - overall.changed,
+        "allowedToDenied": overall.allowed_to_denied,
+        "deniedToAllowed": overall.denied_to_allowed,
         "reasonChanged": tally.reason_changed,
         "byReason": [
             {"reason": reason, "before": tally.reasons_before[reason], "after": tally.reasons_after[reason]}
             for reason in sorted(tally.reasons_before.keys() | tally.reasons_after.keys())
         ],
-        "byRequester": [{"id": key, "name": names.get(key), **present_moved(counts)} for key, counts in requesters],
+        "byRequester": [{"id": key, "name": names.get(key), **present_counts(counts)} for key, counts in requesters],
         "byContent": [
-            {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_moved(counts)}
+            {"id": item_ids[key], "title": titles.get(item_ids[key], ""), **present_counts(counts)}
             for key, counts in items
         ],
         "revenueAtStake": [
@@ -55,11 +56,11 @@ def present_simulation(policy: Policy, simulation: Simulation) -> dict[str, obje
     }
 
 
-def present_moved(moved: ChangeCounts) -> dict[str, int]:
+def present_counts(counts: ChangeCounts) -> dict[str, int]:
     return {
-        "total": moved.total,
-        "allowedToDenied": moved.allowed_to_denied,
-        "deniedToAllowed": moved.denied_to_allowed,
+        "total": counts.total,
+        "allowedToDenied": counts.allowed_to_denied,
+        "deniedToAllowed": counts.denied_to_allowed,
     }
 
 

@@ -8,22 +8,28 @@ the access affordable; nothing is spent.
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kit.values.ids import RawId
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import Reason, falls_short, judge, unpaid
+from licensing.policies.decision import Reason, build_unpaid_denial, falls_short, judge
 from licensing.policies.facts import Facts
-from licensing.policies.rate_limits import counter_key, counter_of_visitor, counts_visitor, effective_limit, window
+from licensing.policies.rate_limits import (
+    counter_key,
+    counter_of_visitor,
+    counts_visitor,
+    effective_limit,
+    limit_window,
+)
 from licensing.policies.rules import Rule
 
-EXAMPLES = 5  # of each kind
-TOP = 10
+MAX_EXAMPLES = 5  # of each kind
+MAX_ROWS = 10
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class RecordedDecision:
     """A recorded decision; ids are the database's raw values."""
 
     id: RawId
@@ -37,7 +43,7 @@ class Past:
 class Change:
     """A decision that would change, and the index of the deciding rule (None for the default action)."""
 
-    past: Past
+    past: RecordedDecision
     allowed: bool
     reason: str | None
     rule: int | None
@@ -58,14 +64,21 @@ class ChangeCounts:
 
 @dataclass(slots=True)
 class ReplayTotals:
-    moved: ChangeCounts = field(default_factory=ChangeCounts)
+    overall: ChangeCounts = field(default_factory=ChangeCounts)
     reason_changed: int = 0  # denied before and after, with different reasons
     reasons_before: Counter[str] = field(default_factory=Counter)
     reasons_after: Counter[str] = field(default_factory=Counter)
     by_requester: dict[str, ChangeCounts] = field(default_factory=dict)
     by_content: dict[RawId, ChangeCounts] = field(default_factory=dict)
-    newly_denied: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))  # the newest
-    newly_allowed: deque[Change] = field(default_factory=lambda: deque(maxlen=EXAMPLES))
+    newly_denied: deque[Change] = field(default_factory=lambda: deque(maxlen=MAX_EXAMPLES))  # the newest
+    newly_allowed: deque[Change] = field(default_factory=lambda: deque(maxlen=MAX_EXAMPLES))
+
+
+class WindowCount(NamedTuple):
+    """The allowed checks of a rate-limit window."""
+
+    begin: int
+    used: int
 
 
 class Replay:
@@ -79,75 +92,79 @@ class Replay:
         self.policy = policy
         self.start = start
         self.tally = ReplayTotals()
-        self.used: dict[tuple[bytes, str], tuple[int, int]] = {}  # start of the window and the count in it
+        self.counts: dict[tuple[bytes, str], WindowCount] = {}  # by counter and requester
 
-    def see(self, past: Past) -> Change | None:
+    def replay(self, past: RecordedDecision) -> Change | None:
         """Count the decision. Returns the change if it would switch between allowed and denied; otherwise None."""
         decision = judge(self.policy, past.facts)  # as if the policy were enforced
         shortfall = past.facts.shortfall
         if shortfall is not None and falls_short(decision, shortfall):
-            decision = unpaid(decision, shortfall)
+            decision = build_unpaid_denial(decision, shortfall)
         allowed = decision.allowed
         reason = decision.reason
         rule = decision.rule
-        if allowed and rule is not None and rule.rate_limit is not None and not self.takes(rule, past):
+        if allowed and rule is not None and rule.rate_limit is not None and not self.consume(rule, past):
             allowed = False
             reason = Reason.RATE_LIMIT_EXCEEDED
         if past.facts.now < self.start:
             return None
         return self.count(Change(past, allowed, reason, rule.index if rule else None))
 
-    def takes(self, rule: Rule, past: Past) -> bool:
-        """Whether the rule's rate limit has room for the requester. Counts the request if so."""
+    def consume(self, rule: Rule, past: RecordedDecision) -> bool:
+        """Count the request on the rule's rate limit if it has room for the requester; return whether it has."""
         limit = effective_limit(rule, past.facts)
         key = (counter_key(rule, past.facts), past.facts.requester_id)
-        assert limit is not None  # noqa: S101 - says so to the type checker
-        begin, _ = window(limit.period, past.facts.now)
-        since, used = self.used.get(key, (begin, 0))
-        if begin > since:
-            since = begin
-            used = 0
-        if used >= limit.requests:
+        assert limit is not None  # noqa: S101 - narrows the type
+        begin = limit_window(limit.period, past.facts.now).begin
+        if self.used_since(key, begin) >= limit.requests:
             return False
-        self.used[key] = since, used + 1
+        self.counts[key] = WindowCount(begin, self.used_since(key, begin) + 1)
         if past.facts.new_visitor_id is not None and counts_visitor(rule, past.facts):
             # the access that brought a cookie counts for it, too
-            key = counter_of_visitor(rule, past.facts.new_visitor_id), past.facts.requester_id
-            since, used = self.used.get(key, (begin, 0))
-            self.used[key] = begin, used + 1 if since == begin else 1
+            key = (counter_of_visitor(rule, past.facts.new_visitor_id), past.facts.requester_id)
+            self.counts[key] = WindowCount(begin, self.used_since(key, begin) + 1)
         return True
 
-    def count(self, now: Change) -> Change | None:
+    def used_since(self, key: tuple[bytes, str], begin: int) -> int:
+        """Return the count of the window that begins at `begin`."""
+        count = self.counts.get(key)
+        return count.used if count is not None and count.begin == begin else 0
+
+    def count(self, change: Change) -> Change | None:
         tally = self.tally
-        past = now.past
+        past = change.past
         of_requester = tally.by_requester.setdefault(past.facts.requester_id, ChangeCounts())
         of_content = tally.by_content.setdefault(past.content, ChangeCounts())
-        everyone = (tally.moved, of_requester, of_content)
-        for moved in everyone:
-            moved.total += 1
+        all_counts = (tally.overall, of_requester, of_content)
+        for counts in all_counts:
+            counts.total += 1
         if past.reason is not None:
             tally.reasons_before[past.reason] += 1
-        if now.reason is not None:
-            tally.reasons_after[now.reason] += 1
-        if past.allowed == now.allowed:
-            tally.reason_changed += past.reason != now.reason
+        if change.reason is not None:
+            tally.reasons_after[change.reason] += 1
+        if past.allowed == change.allowed:
+            if past.reason != change.reason:
+                tally.reason_changed += 1
             return None
-        for moved in everyone:
-            if past.allowed:
-                moved.allowed_to_denied += 1
-            else:
-                moved.denied_to_allowed += 1
-        (tally.newly_denied if past.allowed else tally.newly_allowed).append(now)
-        return now
+        if past.allowed:
+            tally.newly_denied.append(change)
+            for counts in all_counts:
+                counts.allowed_to_denied += 1
+        else:
+            tally.newly_allowed.append(change)
+            for counts in all_counts:
+                counts.denied_to_allowed += 1
+        return change
 
 
-def most_changed(moved: dict[K, ChangeCounts]) -> list[tuple[K, ChangeCounts]]:
+def most_changed(counts_by_key: dict[K, ChangeCounts]) -> list[tuple[K, ChangeCounts]]:
     """Return the ten keys with most changed decisions, without those that have none."""
-    changed = [(key, counts) for key, counts in moved.items() if counts.changed]
-    return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:TOP]
+    changed = [(key, counts) for key, counts in counts_by_key.items() if counts.changed]
+    return sorted(changed, key=lambda pair: (-pair[1].changed, pair[0]))[:MAX_ROWS]
 
 
 def earliest_window(policy: CompiledPolicy, start: datetime) -> datetime:
     """Return the start of the policy's earliest rate-limit window that is open at `start`."""
-    begins = [window(rule.rate_limit.period, start)[0] for rule in policy.rules if rule.rate_limit is not None]
+    limits = [rule.rate_limit for rule in policy.rules if rule.rate_limit is not None]
+    begins = [limit_window(limit.period, start).begin for limit in limits]
     return min([start, *(datetime.fromtimestamp(begin, start.tzinfo) for begin in begins)])

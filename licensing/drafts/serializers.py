@@ -12,7 +12,7 @@ from kit.rest.serializers import StrictSerializer
 from kit.values.timestamps import match_date, parse_timestamp
 from licensing.drafts.simulate import MAX_DECISIONS
 from licensing.policies.decision import Reason
-from licensing.policies.lint import CODES, LEVELS
+from licensing.policies.lint import CODE_LEVELS, LEVELS
 from licensing.policies.rules import ACTIONS
 from licensing.policies.serializers import RulesField
 
@@ -123,7 +123,7 @@ class SimulationSerializer(serializers.Serializer):
 
 class FindingShown(serializers.Serializer):
     level = Choice(choices=LEVELS)
-    code = Choice(choices=list(CODES))
+    code = Choice(choices=list(CODE_LEVELS))
     path = serializers.CharField(help_text="For example `rules[0].conditions`.")
     message = serializers.CharField()
 

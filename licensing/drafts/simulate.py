@@ -26,28 +26,28 @@ from kit.values.ids import RawId
 from licensing.access.facts import facts_of_event
 from licensing.access.history.lists import available_archive, events_of
 from licensing.content.models import Content
-from licensing.drafts.replay import Past, Replay, ReplayTotals, earliest_window
+from licensing.drafts.replay import RecordedDecision, Replay, ReplayTotals, earliest_window
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.conditions import CONDITIONS
-from licensing.policies.facts import OF_CHECK, as_it_is
+from licensing.policies.facts import OF_CHECK, identity
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
 
 if TYPE_CHECKING:
     from analytics.archive.reading import ArchiveQuery
 
-CHUNK = 1_000  # decisions in memory at a time
+CHUNK_ROWS = 1_000  # decisions in memory at a time
 
 Row = tuple[RawId, datetime, RawId, str, str | None, bool, str | None, str | bytes]  # the values of COLUMNS
 COLUMNS = ("id", "created", "content_id", "requester__requester_id", "permission", "allowed", "reason", "facts")
 MAX_DECISIONS = 100_000
 MAX_TESTS = 10_000_000  # conditions times decisions; takes one or two seconds of CPU time
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
-TURN = 3_000  # tests in a burst, about a millisecond
+BURST_TESTS = 3_000  # tests in a burst, about a millisecond
 MAX_PAUSE = 0.02  # seconds between two bursts
 TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
 # Facts used only by the condition of the same name that take long to load.
-UNREAD = frozenset(fact.name for fact in OF_CHECK if fact.load is not as_it_is and fact.name in CONDITIONS)
+UNPARSED_FACTS = frozenset(fact.name for fact in OF_CHECK if fact.load is not identity and fact.name in CONDITIONS)
 
 
 class PastDecisions(NamedTuple):
@@ -69,9 +69,9 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     archived = None
     if horizon is not None and begin < horizon and len(oldest) < 2:
         archived = archived_decisions(policy, begin, min(end, horizon))
-        room = limit - events.count()
+        missing = limit - events.count()
         with available_archive():
-            oldest += islice(archived.positions(), max(room - 1, 0), room + 1)
+            oldest += islice(archived.positions(), max(missing - 1, 0), missing + 1)
     cut, before = oldest if len(oldest) == 2 else (None, None)
     if before is not None and (horizon is None or before.value >= horizon):
         events = events.filter(TupleGreaterThan(Tuple(F("created"), F("id")), before))
@@ -90,11 +90,11 @@ def read_rows(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
     Server-side cursors need no transaction here: PostgreSQL keeps the result (WITH HOLD), and SQLite reads on demand.
     """
     statement, parameters = events.query.sql_with_params()
-    read = reading_connection()
-    all_at_once = read.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
-    with read.cursor() if all_at_once else read.chunked_cursor() as cursor:
+    replica = reading_connection()
+    all_at_once = replica.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    with replica.cursor() if all_at_once else replica.chunked_cursor() as cursor:
         cursor.execute(statement, parameters)
-        while rows := cursor.fetchmany(CHUNK):
+        while rows := cursor.fetchmany(CHUNK_ROWS):
             yield rows
 
 
@@ -109,7 +109,7 @@ def archived_decisions(policy: Policy, begin: datetime, end: datetime) -> "Archi
 
 def archived_rows(archived: "ArchiveQuery", after: Position | None) -> Iterator[list[Row]]:
     with available_archive():
-        for chunk in archived.read_in_chunks(CHUNK, after=after):
+        for chunk in archived.read_in_chunks(CHUNK_ROWS, after=after):
             yield [build_row(event) for event in events_of(chunk)]
 
 
@@ -174,32 +174,32 @@ def simulate(
     """
     tests = count_conditions(draft)
     limit = min(limit or MAX_DECISIONS, MAX_TESTS // max(tests, 1))
-    turn = max(1, TURN // (TESTS_OF_READING + tests))
-    past = newest_decisions(policy, earliest_window(draft, max(start, BEGINNING)), end, limit)
+    burst_rows = max(1, BURST_TESTS // (TESTS_OF_READING + tests))
+    decisions = newest_decisions(policy, earliest_window(draft, max(start, BEGINNING)), end, limit)
     replay = Replay(draft, start)
     at_stake: dict[str, Decimal] = {}
     since = None
-    earns = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
+    has_charges = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
     names = {condition.name for rule in draft.rules for condition in rule.conditions}
-    unread = UNREAD - names
-    for chunk in past.chunks:
+    unread = UNPARSED_FACTS - names
+    for chunk in decisions.chunks:
         check_client_connected()
         denied = []
-        for begin in range(0, len(chunk), turn):
+        for begin in range(0, len(chunk), burst_rows):
             with bursts:
-                began = perf_counter()
-                for row in chunk[begin : begin + turn]:
+                burst_start = perf_counter()
+                for row in chunk[begin : begin + burst_rows]:
                     decision = build_past_decision(row, unread)
-                    change = replay.see(decision)
+                    change = replay.replay(decision)
                     if change is not None and decision.allowed:
                         denied.append(decision.id)
                     if since is None and decision.facts.now >= start:
                         since = decision.facts.now
             # Sleep as long as the burst took, including waits for the GIL, so that busy processes yield more time.
-            sleep(min(perf_counter() - began, MAX_PAUSE))
-        if earns:
+            sleep(min(perf_counter() - burst_start, MAX_PAUSE))
+        if has_charges:
             add_charges(at_stake, denied)
-    is_truncated = past.cut is not None and past.cut > start
+    is_truncated = decisions.cut is not None and decisions.cut > start
     return Simulation(draft, start, end, since, is_truncated, replay.tally, at_stake)
 
 
@@ -208,22 +208,22 @@ def count_conditions(draft: CompiledPolicy) -> int:
     return sum(len(rule.tests) for rule in draft.rules)
 
 
-def build_past_decision(row: Row, unread: Iterable[str] = ()) -> Past:
+def build_past_decision(row: Row, unread: Iterable[str] = ()) -> RecordedDecision:
     """Build the recorded decision, skipping `unread` facts. Parsing addresses would take a third of the time."""
     key, created, content, requester_id, permission, allowed, reason, text = row
     facts = orjson.loads(text)
     for name in unread:
         facts.pop(name, None)
-    return Past(
+    return RecordedDecision(
         id=key,
         content=content,
         allowed=allowed,
         reason=reason,
-        facts=facts_of_event(facts, requester_id, permission, aware(created)),
+        facts=facts_of_event(facts, requester_id, permission, with_utc(created)),
     )
 
 
-def aware(moment: datetime) -> datetime:
+def with_utc(moment: datetime) -> datetime:
     """Add UTC to naive datetimes from SQLite."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 

@@ -58,5 +58,7 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
             {"level": finding.level, "code": finding.code, "path": finding.path, "message": finding.message}
             for finding in findings[:MAX_FINDINGS]
         ]
-        cut = {"truncated": True} if len(findings) > MAX_FINDINGS else {}
-        return Response({"object": "policy_lint", "findings": rows, **cut})
+        body: dict[str, object] = {"object": "policy_lint", "findings": rows}
+        if len(findings) > MAX_FINDINGS:
+            body["truncated"] = True
+        return Response(body)

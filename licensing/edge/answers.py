@@ -25,7 +25,7 @@ from licensing.edge.visitors import Visitor
 from licensing.policies.decision import UNPAID, WITHOUT_LICENSE, Reason, is_open_to_licensees
 from licensing.policies.facts import HeldLicense
 from licensing.policies.modes import Mode
-from licensing.policies.offers import Offer, Payment, offers
+from licensing.policies.offers import Offer, Payment, find_offers
 from licensing.sites.identification import Identification
 from licensing.sites.refusal_page import render_page
 from licensing.sites.refusal_texts import RefusalTexts
@@ -256,7 +256,7 @@ def offers_for(answer: Answer) -> list[Offer]:
     """Return the offers that would open a denied page."""
     if answer.decision.allowed or answer.decision.reason in (Reason.RATE_LIMIT_EXCEEDED, *UNPAID):
         return []
-    return list(offers(answer.policy, answer.facts))
+    return list(find_offers(answer.policy, answer.facts))
 
 
 def render_refusal(code: str, message: str) -> bytes:

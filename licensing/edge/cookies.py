@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from licensing.access.deciding import Answer
 from licensing.access.event_loop.head import Head
-from licensing.policies.rate_limits import MARK_BYTES, MARKED_FOR, Marks, cookie_mark, window
+from licensing.policies.rate_limits import MARK_BYTES, MARK_LIFETIME, Marks, cookie_mark, limit_window
 
 NAME = "licensing_visitor"
-SECONDS = int(MARKED_FOR.total_seconds())  # of its life; the longest window has 31 days
+SECONDS = int(MARK_LIFETIME.total_seconds())  # of its life; the longest window has 31 days
 MAX_LENGTH = 256
 MAX_MARKS = 15  # as many as fit
 MARK = Packing(f">{MARK_BYTES}sI")  # a rule and the begin of a window
@@ -67,7 +67,7 @@ def new_cookie(answer: Answer, account_id: str, former: VisitorCookie | None, *,
     visitor_id, policy, rule = answer.facts.new_visitor_id, answer.policy, answer.decision.rule
     if visitor_id is None or policy is None or rule is None or rule.rate_limit is None or answer.decision.refuses:
         return {}
-    begin, _ = window(rule.rate_limit.period, answer.facts.now)
+    begin, _ = limit_window(rule.rate_limit.period, answer.facts.now)
     marks = {} if former is None else dict(former.marks)
     rule_mark = cookie_mark(policy.id or "", rule)
     marks.pop(rule_mark, None)

@@ -1,5 +1,6 @@
 """Serves documents of sites under their own hosts, which need not be in ALLOWED_HOSTS, and answers their proxies."""
 
+import logging
 from collections.abc import Callable
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from kit.http.error_pages import error_answer
 from kit.http.errors import ApiError
 from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
+from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.hosts import PORT, host_of_header
 from licensing.access.event_loop.in_thread import Exchange, answer, gateway_of_request
 from licensing.edge.application import ForwardApplication
@@ -27,6 +29,10 @@ DOMAIN_WIDE = ("Strict-Transport-Security", "Cross-Origin-Opener-Policy", "Refer
 NO_TERMS = "This site publishes no terms here.\n"
 
 
+log = logging.getLogger(__name__)
+faults = RepeatedLog()
+
+
 class SiteDocuments:
     """Middleware that answers GET requests for DOCUMENTS at a site's host and passes on all others."""
 
@@ -39,7 +45,11 @@ class SiteDocuments:
             try:
                 response = self.document(request)
             except ApiError as error:
-                return error_answer(error, request)
+                faults.log(
+                    log, logging.WARNING, error.message, f"A document of a site was not served: {error.message}"
+                )
+                response = error_answer(error, request)
+                vars(response)["_has_been_logged"] = True  # read by django.utils.log
             if response is not None:
                 return response
         return self.get_response(request)

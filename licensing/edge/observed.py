@@ -22,7 +22,7 @@ from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
 from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
@@ -108,7 +108,7 @@ def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
     requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
     ids = dict(requesters.values_list("pk", "requester_id"))
     for question in equal_questions(denials[:most], ids):
-        offer = next(offers(question.policy, question.facts), None)
+        offer = next(find_offers(question.policy, question.facts), None)
         if offer is not None:
             amount = from_millionths(offer.price.amount * question.events)
             by_requester[question.requester_id][offer.price.currency] += amount
@@ -124,5 +124,5 @@ def added_up(sums_of_requesters: Iterable[Sums]) -> Sums:
     return dict(totals)
 
 
-def shown(sums: Sums) -> list[dict[str, object]]:
+def render_sums(sums: Sums) -> list[dict[str, object]]:
     return [{"amount": render_amount(amount), "currency": currency} for currency, amount in sorted(sums.items())]

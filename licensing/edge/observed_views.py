@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from kit.rest.export import json_report
 from kit.rest.fields import Choice, Id, Timestamp
 from licensing.access.serializers import ChargeShown
-from licensing.edge.observed import ObservedFigures, observed_denials, observed_report, shown
+from licensing.edge.observed import ObservedFigures, observed_denials, observed_report, render_sums
 from licensing.policies.decision import Reason
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SITE, SiteReportViewSet, present_period
 
@@ -78,10 +78,10 @@ def present(report: ObservedFigures) -> dict[str, object]:
                 "id": row["requester_id"],
                 "name": row["name"],
                 "requests": row["count"],
-                "revenueAtStake": shown(report.by_requester.get(row["requester_id"], {})),
+                "revenueAtStake": render_sums(report.by_requester.get(row["requester_id"], {})),
             }
             for row in report.requesters
         ],
         "byContent": [{"id": row["id"], "title": row["title"], "requests": row["count"]} for row in report.items],
-        "revenueAtStake": shown(report.at_stake),
+        "revenueAtStake": render_sums(report.at_stake),
     }

@@ -119,7 +119,7 @@ def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFindi
         if finding.code in POLICY_FINDINGS:
             yield Finding("warning", finding.code, f"{finding.path}: {finding.message}", pattern)
     for rule in policy.rules:
-        permissions = rule.wanted_permissions
+        permissions = rule.requested_permissions
         if permissions is not None and not ASKED_AT_EDGE.intersection(permissions):
             message = (
                 f"rules[{rule.index}] never matches at a site, where visitors ask for {join_sorted(ASKED_AT_EDGE)}."

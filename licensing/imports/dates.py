@@ -26,17 +26,17 @@ class DateOrder:
 
     def note(self, value: object) -> None:
         """Learn from a value of the column."""
-        written = WRITTEN(value.strip()) if isinstance(value, str) and len(value) <= MAX_CHARACTERS else None
-        if written is not None and written[2] != ".":
-            self.has_day_first |= int(written[1]) > MONTHS
-            self.has_day_second |= int(written[3]) > MONTHS
+        match = WRITTEN(value.strip()) if isinstance(value, str) and len(value) <= MAX_CHARACTERS else None
+        if match is not None and match[2] != ".":
+            self.has_day_first |= int(match[1]) > MONTHS
+            self.has_day_second |= int(match[3]) > MONTHS
 
     def to_iso(self, text: str) -> str:
         """Return a date as 2026-11-24, and any other text as it is. Raises InvalidRequest if it is ambiguous."""
-        written = WRITTEN(text.strip()) if len(text) <= MAX_CHARACTERS else None
-        if written is None:
+        match = WRITTEN(text.strip()) if len(text) <= MAX_CHARACTERS else None
+        if match is None:
             return text
-        first, separator, second, year = written.groups()
+        first, separator, second, year = match.groups()
         day, month = (first, second) if self.is_day_first(text, separator) else (second, first)
         return f"{year}-{int(month):02}-{int(day):02}" if int(month) <= MONTHS else text
 

@@ -113,9 +113,9 @@ def open_rows(name: str, format: str | None = None, make: type[RowFile] = RowFil
             raise InvalidRequest(read_error(name, error)) from None
         content = cast(Readable, file)
         if magic == GZIP_MAGIC:
-            most = max(MAX_RATIO * size, MIN_UNPACKED_LIMIT)
-            excess = f"The file has more than {most >> 20} MiB inside, {MAX_RATIO} times its size."
-            content = BoundedReader(stack.enter_context(gzip.GzipFile(fileobj=file)), most, excess)
+            max_bytes = max(MAX_RATIO * size, MIN_UNPACKED_LIMIT)
+            excess = f"The file has more than {max_bytes >> 20} MiB inside, {MAX_RATIO} times its size."
+            content = BoundedReader(stack.enter_context(gzip.GzipFile(fileobj=file)), max_bytes, excess)
         content = make.bounded(content)
         look = FirstLook()
         if kind == "csv":

@@ -35,7 +35,7 @@ from licensing.content.services import (
     unknown_policy,
     write_items,
 )
-from licensing.content.url_key import url_names
+from licensing.content.url_key import url_epoch_names
 from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
@@ -139,8 +139,8 @@ class Import:
         header = self.file.header()
         for column in columns.values():
             if column not in self.survey.columns:
-                there = ", ".join(islice(filter(None, self.survey.columns), 30))
-                raise InvalidRequest(f"The file has no column {column!r}. It has: {there}.")
+                column_names = ", ".join(islice(filter(None, self.survey.columns), 30))
+                raise InvalidRequest(f"The file has no column {column!r}. It has: {column_names}.")
             if header.count(column) > 1:
                 raise InvalidRequest(f"The file has the column {column!r} more than once.")
         if "externalId" not in columns and not self.allow_duplicates:
@@ -198,19 +198,19 @@ class Import:
     # --- Batch by batch ------------------------------------------------------------------------------------
 
     def load(self, batch: list[ImportEntry]) -> None:
-        good = [entry for entry in batch if entry.problem is None]
+        valid_entries = [entry for entry in batch if entry.problem is None]
         for attempt in range(ATTEMPTS):
             try:
-                created, updated = self.write(good)
+                created, updated = self.write(valid_entries)
                 break
             except IntegrityError:
                 # Somebody has created one of the items since the look-up: the retry will find it.
                 if attempt == ATTEMPTS - 1:
                     raise
-        bad = sum(entry.problem is not None for entry in good)
+        failures = sum(entry.problem is not None for entry in valid_entries)
         self.tally.created += created
         self.tally.updated += updated
-        self.tally.unchanged += len(good) - bad - created - updated
+        self.tally.unchanged += len(valid_entries) - failures - created - updated
 
     @transaction.atomic
     def write(self, entries: list[ImportEntry]) -> tuple[int, int]:
@@ -224,12 +224,12 @@ class Import:
         created: list[Content] = []
         updated: list[Content] = []
         changes: list[audit.Change] = []
-        ended: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
+        invalidated: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
             target = item or Content(account_id=self.account_id, created=now)
-            former = url_names(target)
+            former = url_epoch_names(target)
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
@@ -240,12 +240,12 @@ class Import:
                 target.updated = now
                 (created if item is None else updated).append(target)
                 changes.append(change)
-                ended |= epoch_names(target, is_new=item is None, former=former)
+                invalidated |= epoch_names(target, is_new=item is None, former=former)
         if (created or updated) and not self.dry_run:
             # In a fixed order, so that two imports that insert the same items wait instead of deadlocking.
             write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
             audit.record_all(changes)
-            epochs.bump(self.account_id, ended)
+            epochs.bump(self.account_id, invalidated)
         return len(created), len(updated)
 
 

@@ -40,10 +40,10 @@ def is_target(name: str) -> bool:
 def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     targets = {name: name for name in columns if is_target(name)}
-    for target, words in MEANING.items():
-        meant = [name for name in columns if name not in targets and bare(name) in words]
-        if target not in targets and meant:
-            targets[target] = min(meant, key=lambda name: words.index(bare(name)))
+    for target, spellings in MEANING.items():
+        matches = [name for name in columns if name not in targets and bare(name) in spellings]
+        if target not in targets and matches:
+            targets[target] = min(matches, key=lambda name: spellings.index(bare(name)))
     return targets
 
 

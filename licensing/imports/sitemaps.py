@@ -63,7 +63,8 @@ class Sitemap:
         except expat.ExpatError as error:
             message = expat.errors.messages[error.code]
             raise InvalidRequest(f"Line {error.lineno:,} is not XML: {message}.") from None
-        pages, self.pages = self.pages, []
+        pages = self.pages
+        self.pages = []
         yield from pages
 
 
@@ -87,5 +88,5 @@ def title_from(url: str) -> str:
     stem, dot, suffix = name.rpartition(".")
     if dot and suffix.isalpha():
         name = stem
-    words = name.replace("-", " ").replace("_", " ").strip() or parts.netloc
-    return words[:1].upper() + words[1:]
+    title = name.replace("-", " ").replace("_", " ").strip() or parts.netloc
+    return title[:1].upper() + title[1:]

@@ -97,14 +97,14 @@ def find_resource(account_id: str, url: str) -> Resource:
         )
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
     rule = rules.get(requested) or site.rule_table.most_specific(*requested_page(url).readings[0])
-    read = published or terms_for(terms, requested)
-    if read is None or (rule is None and read.item is None):
+    resource_terms = published or terms_for(terms, requested)
+    if resource_terms is None or (rule is None and resource_terms.item is None):
         raise Unpublished
     is_pattern = requested in rules
     return Resource(
         audience=token_audience(netlocs, requested, is_pattern=is_pattern),
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
-        licenses=render_licenses(read),
+        licenses=render_licenses(resource_terms),
         is_pattern=is_pattern,
     )
 

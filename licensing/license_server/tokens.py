@@ -63,8 +63,8 @@ def license_for(index: LicenseIndex, resource: Resource, now: datetime) -> HeldL
     """Return the first valid licence that covers the resource or, for a pattern, part of it. Raises Unlicensed."""
     item = resource.item
     covering = index.covering(item.id, item.tags, item.policy_key)
-    some = [term for term in index.terms if term.content_ids or term.tags or term.policies]
-    for term in [*covering, *(some if resource.is_pattern else ())]:
+    partial_terms = [term for term in index.terms if term.content_ids or term.tags or term.policies]
+    for term in [*covering, *(partial_terms if resource.is_pattern else ())]:
         if term.is_valid(now):
             return term.license
     raise Unlicensed

@@ -28,7 +28,8 @@ from licensing.clients.services import authenticate, note_use
 from licensing.license_server.resources import HostUnverified, Unpublished, find_resource
 from licensing.license_server.tokens import Unlicensed, Unpaid, introspect_token, issue
 
-FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
 RSL = "application/rsl+xml"
 NOT_KEPT = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 HOST_UNVERIFIED = (
@@ -100,11 +101,11 @@ def parse_parameters(request: HttpRequest) -> Parameters:
 
 def read_credentials(request: HttpRequest, parameters: Parameters) -> tuple[str, str]:
     """Return client_id and client_secret from HTTP Basic or the body (RFC 6749, 2.3.1). Raises OAuthError."""
-    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     if not scheme:
         return parameters.get("client_id", ""), parameters.get("client_secret", "")
     try:
-        name, colon, secret = b64decode(sent.strip(), validate=True).decode().partition(":")
+        name, colon, secret = b64decode(credentials.strip(), validate=True).decode().partition(":")
     except (Base64Error, ValueError):
         colon = ""
     if scheme.lower() != "basic" or not colon:
@@ -133,7 +134,8 @@ def token(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
     grant_type = required_parameter(parameters, "grant_type")
     if grant_type != "client_credentials":
         raise OAuthError("unsupported_grant_type", "grant_type must be client_credentials.")
-    url, terms = required_parameter(parameters, "resource"), required_parameter(parameters, "license")
+    url = required_parameter(parameters, "resource")
+    terms = required_parameter(parameters, "license")
     if parameters.get("license_type", RSL) != RSL:
         raise OAuthError("invalid_license", f"license_type must be {RSL}.")
     try:
@@ -157,10 +159,10 @@ def token(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
 def introspect(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
     """Introspect a token, for the client that it was issued to or an API key with `access:check`."""
     now = timezone.now()
-    scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
     client = None
     if scheme.lower() == "bearer":
-        account_id = account_of_key(request, sent.strip(), now)
+        account_id = account_of_key(request, credentials.strip(), now)
     else:
         client = authenticate_client(request, parameters, now)
         account_id = client.account_id

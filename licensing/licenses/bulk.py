@@ -36,7 +36,9 @@ WRITTEN = ["external_id", "metadata", "license_type", "content_ids", "tags", "po
 class OneByOne(AccountBulk[License]):
     """Write each row separately, like its endpoint does."""
 
-    prefix, short_name, kind = "lic", "licence", "license"
+    prefix = "lic"
+    short_name = "licence"
+    kind = "license"
     required = {"requester_id": "requesterId", "license_type": "licenseType"}
     conflict = staticmethod(services.external_id_conflict)
 
@@ -162,19 +164,19 @@ class Together(OneByOne):
             fees += take_due_fees(license_, self.now)
         License.objects.bulk_create(licenses, update_conflicts=True, unique_fields=["id"], update_fields=WRITTEN)
         prices = []
-        for former, license_ in self.written:
+        for former, license_ in self.changed_resources:
             booked = None if former is None else build_ledger_entry(former)
             prices.append((booked, build_ledger_entry(license_)))
         keep_books(prices, fees)
 
     def epoch_names(self) -> set[str]:
-        return {license_.requester.epoch_name for _, license_ in self.written}
+        return {license_.requester.epoch_name for _, license_ in self.changed_resources}
 
     def gather_statistics(self) -> None:
-        gather_first_statistics(License, Requester, rows=len(self.written))
+        gather_first_statistics(License, Requester, rows=len(self.changed_resources))
 
     def write_requesters(self) -> None:
-        requesters = {license_.requester.requester_id: license_.requester for _, license_ in self.written}
+        requesters = {license_.requester.requester_id: license_.requester for _, license_ in self.changed_resources}
         new = {requester_id: requester for requester_id, requester in requesters.items() if requester.pk is None}
         if new:
             create_missing(self.account_id, {requester_id: requester.name for requester_id, requester in new.items()})

@@ -56,12 +56,12 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     for requester, *row in rows.values_list(*COLUMNS):
         if (term := build_term(*row)) is not None:
             terms[requester].append(term)
-    ended: dict[int, list[str]] = {}
+    ended_clients: dict[int, list[str]] = {}
     revoked = LicenseClient.objects.filter(requester_id__in=terms, revoked_at__isnull=False)
     for requester, client in revoked.values_list("requester_id", "id"):
-        ended.setdefault(requester, []).append(client)
+        ended_clients.setdefault(requester, []).append(client)
     return {
-        requester: LicenseIndex(requester_terms, ended.get(requester, ()))
+        requester: LicenseIndex(requester_terms, ended_clients.get(requester, ()))
         for requester, requester_terms in terms.items()
     }
 

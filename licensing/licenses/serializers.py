@@ -18,7 +18,9 @@ from kit.values.json_values import Rendered
 from licensing.licenses.models import FeeEvery, License
 
 STATES = ["active", "expired", "revoked"]
-MAX_CONTENT_IDS, MAX_POLICY_IDS, MAX_TAGS = 1000, 100, 50
+MAX_CONTENT_IDS = 1000
+MAX_POLICY_IDS = 100
+MAX_TAGS = 50
 
 
 class FeeSerializer(StrictSerializer):
@@ -136,13 +138,13 @@ class LicenseSerializer(RowSerializer):
 
 def former_terms(former: Mapping[str, object]) -> dict[str, object]:
     """Convert a licence's audit log fields to the API's format. The log has prices as text, as in `0.05 USD`."""
-    shown = dict(former)
-    for name in {"price", "pricePerAccess"} & shown.keys():
-        amount, _, currency = str(shown[name] or "").partition(" ")
-        shown[name] = Money.shown(Decimal(amount) if amount else None, currency or None)
-    if "fee" in shown:
-        shown["fee"] = former_fee(str(shown["fee"] or ""))
-    return shown
+    terms = dict(former)
+    for name in {"price", "pricePerAccess"} & terms.keys():
+        amount, _, currency = str(terms[name] or "").partition(" ")
+        terms[name] = Money.shown(Decimal(amount) if amount else None, currency or None)
+    if "fee" in terms:
+        terms["fee"] = former_fee(str(terms["fee"] or ""))
+    return terms
 
 
 def former_fee(text: str) -> dict[str, object] | None:

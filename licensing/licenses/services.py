@@ -199,8 +199,8 @@ def check_external_id(license_: License) -> None:
     """Raise AlreadyExists if another licence of the account has the externalId."""
     if license_.external_id is None:
         return
-    same = License.objects.filter(account_id=license_.account_id, external_id=license_.external_id)
-    holder = same.exclude(pk=license_.pk).values_list("pk", flat=True).first()
+    same_id = License.objects.filter(account_id=license_.account_id, external_id=license_.external_id)
+    holder = same_id.exclude(pk=license_.pk).values_list("pk", flat=True).first()
     if holder is not None:
         raise external_id_conflict(license_.external_id, holder)
 

@@ -59,7 +59,9 @@ class LicenseViewSet(BulkViewSet[License]):
     tagged = BulkViewSet.tagged | {"revoke"}
     conditional = BulkViewSet.conditional | {"revoke"}
     exportable = {"list": "licenses"}
-    bulk_class, bulk_serializer, bulk_name = Together, LicenseBulkSerializer, "license"
+    bulk_class = Together
+    bulk_serializer = LicenseBulkSerializer
+    bulk_name = "license"
     serializer_class = LicenseSerializer
     filterset_class = LicenseFilters
     queryset = License.objects.select_related("requester")

@@ -59,10 +59,10 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     fields = split_fields(line)
     if fields is None:
         raise Malformed(NOT_COMBINED)
-    status, size, behind = read_size(fields.rest)
+    status, size, after_size = read_size(fields.rest)
     if not size:
         raise Malformed("There is no status and size behind the request.")
-    referer, user_agent = ("", "") if is_common and not behind else read_agent(behind)
+    referer, user_agent = ("", "") if is_common and not after_size else read_agent(after_size)
     host, address = read_sender(fields.head)
     method, uri = split_request(unescaped(fields.request))
     return Visit(parse_time(fields.time), address, method, uri, host, referer, user_agent, status)
@@ -78,8 +78,8 @@ def split_fields(line: str) -> Fields | None:
     begin = line.rfind(" [", 0, end) if end > 0 else -1
     if begin < 0:
         return None
-    request, rest = read_quoted(line, end + 3)
-    return None if rest is None else Fields(line[:begin], line[begin + 2 : end], request, rest)
+    request, after_request = read_quoted(line, end + 3)
+    return None if after_request is None else Fields(line[:begin], line[begin + 2 : end], request, after_request)
 
 
 def read_quoted(line: str, begin: int) -> tuple[str, str | None]:
@@ -93,24 +93,24 @@ def read_quoted(line: str, begin: int) -> tuple[str, str | None]:
     return line[begin:], None
 
 
-def read_size(rest: str) -> tuple[int, str, str]:
+def read_size(text: str) -> tuple[int, str, str]:
     """Return the status, the size, and what follows them without the blank between."""
-    status, _, behind = rest.removeprefix(" ").partition(" ")
-    size, _, behind = behind.partition(" ")
-    return parse_status(status), size, behind.strip()
+    status, _, remainder = text.removeprefix(" ").partition(" ")
+    size, _, remainder = remainder.partition(" ")
+    return parse_status(status), size, remainder.strip()
 
 
-def read_agent(behind: str) -> tuple[str, str]:
+def read_agent(text: str) -> tuple[str, str]:
     """Read referer and User-Agent, both in quotes. Raises Malformed."""
-    if not behind:
+    if not text:
         raise Malformed(NO_AGENT)
-    if not behind.startswith('"'):
-        raise Malformed(f"Behind the size must be the referer in quotes, not {shorten(behind.partition(' ')[0])}.")
-    referer, rest = read_quoted(behind, 1)
-    if rest is None or not rest.startswith(' "'):
+    if not text.startswith('"'):
+        raise Malformed(f"Behind the size must be the referer in quotes, not {shorten(text.partition(' ')[0])}.")
+    referer, remainder = read_quoted(text, 1)
+    if remainder is None or not remainder.startswith(' "'):
         raise Malformed("Behind the referer must be the User-Agent in quotes.")
-    user_agent, rest = read_quoted(rest, 2)
-    if rest is None:
+    user_agent, remainder = read_quoted(remainder, 2)
+    if remainder is None:
         raise Malformed("The line ends within the User-Agent.")
     return checked_agent(dash(unescaped(referer)), dash(unescaped(user_agent)))
 
@@ -134,13 +134,13 @@ def read_sender(head: str) -> tuple[str | None, str]:
     if not words:
         raise Malformed(NOT_COMBINED)
     address = words[0]
-    behind = 1
-    while behind < len(words) and words[behind - 1].endswith(","):
-        behind += 1
-    if behind < len(words) and is_address(words[behind]):
-        address = words[behind].strip("[]") if words[behind].startswith("[") else address
-        behind += 1
-    name = words[behind] if behind < len(words) else "-"
+    position = 1
+    while position < len(words) and words[position - 1].endswith(","):
+        position += 1
+    if position < len(words) and is_address(words[position]):
+        address = words[position].strip("[]") if words[position].startswith("[") else address
+        position += 1
+    name = words[position] if position < len(words) else "-"
     if host is None and "." in name:
         host = host_of_header(name)
     return host, first_address(address)
@@ -156,7 +156,7 @@ def detect_combined(line: str) -> bool | None:
     if fields is None or not fields.time[:2].isdigit():
         return None
     try:
-        _, size, behind = read_size(fields.rest)
+        _, size, after_size = read_size(fields.rest)
     except Malformed:
         return None
-    return bool(behind) if size else None
+    return bool(after_size) if size else None

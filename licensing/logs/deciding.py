@@ -38,7 +38,7 @@ from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
 from licensing.policies.modes import Mode
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.policies.rules import VISITOR, RateLimit
 from licensing.sites.identification import Identification
 from licensing.sites.models import Site
@@ -129,12 +129,12 @@ class Decider:
                 remembered.clear()
         urls = sorted({line.url for line in lines} - self.pages.keys())
         for start in range(0, len(urls), PAGES_PER_QUERY):
-            some = urls[start : start + PAGES_PER_QUERY]
-            items = find_pages(self.site.account_id, some)
-            for url in some:
+            batch = urls[start : start + PAGES_PER_QUERY]
+            items = find_pages(self.site.account_id, batch)
+            for url in batch:
                 self.pages[url] = observed_page(items[url]) if url in items else None
-        claimed = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
-        unknown = {key: crawler for key, crawler in claimed.items() if key not in self.places}
+        claims = {(line.crawler.key, line.address): line.crawler for line in lines if line.crawler is not None}
+        unknown = {key: crawler for key, crawler in claims.items() if key not in self.places}
         if unknown:
             self.places.update(async_to_sync(verify)(unknown, self.names))
         by_identity = {
@@ -217,12 +217,14 @@ class Decider:
         limit = None
         rate_limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is not None and rule is not None and rate_limit is not None:
-            counted = other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
+            counted_requester = (
+                other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
+            )
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
             counter = rate_limits.counter_key(rule, answer.facts)
-            limit = Limit(counted or check.requester_id, policy, counter, rate_limit)
+            limit = Limit(counted_requester or check.requester_id, policy, counter, rate_limit)
         is_at_stake = decision.observed and can_be_charged(check.requester_id)
-        offer = next(offers(answer.policy, answer.facts), None) if is_at_stake else None
+        offer = next(find_offers(answer.policy, answer.facts), None) if is_at_stake else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(
             fields=(
@@ -245,11 +247,12 @@ class Decider:
 
     def count(self, decision: PastDecision, limit: Limit, moment: datetime) -> None:
         """Count a decision on a rate limit. Limits of past windows are counted within the import."""
-        begin, end = rate_limits.window(limit.limit.period, moment)
+        begin, end = rate_limits.limit_window(limit.limit.period, moment)
         name = (limit.requester, limit.policy, limit.counter, begin)
         self.limits[name] += 1
         used = self.limits[name]
-        decision.rate_remaining, decision.rate_reset = max(limit.limit.requests - used, 0), end
+        decision.rate_remaining = max(limit.limit.requests - used, 0)
+        decision.rate_reset = end
         if used > limit.limit.requests:
             decision.observed = RATE_LIMIT_EXCEEDED
 
@@ -286,7 +289,7 @@ def created_text(moment: datetime) -> str:
 
 
 async def verify(
-    claimed: Mapping[tuple[str, str], Crawler], names: AddressNames | None
+    claims: Mapping[tuple[str, str], Crawler], names: AddressNames | None
 ) -> dict[tuple[str, str], Identification | None]:
     """Return how each crawler's address verifies it, with a bounded number of DNS lookups at a time."""
     address_names = names or AddressNames()
@@ -296,5 +299,5 @@ async def verify(
         async with turns:
             return await identify_address(crawler, address, address_names)
 
-    identities = await gather(*(identify(crawler, address) for (_, address), crawler in claimed.items()))
-    return dict(zip(claimed, identities, strict=True))
+    identities = await gather(*(identify(crawler, address) for (_, address), crawler in claims.items()))
+    return dict(zip(claims, identities, strict=True))

@@ -22,7 +22,7 @@ from analytics.archive.changes import note_change
 from analytics.events.partitions import ensure_partitions, month_start
 from analytics.events.retention import recorded_since
 from analytics.ledger.services import EARLIEST
-from analytics.recording.past import is_recorded, record_past
+from analytics.recording.past import find_recorded, record_past
 from kit.http.errors import InvalidRequest
 from kit.storage.sqlite_turns import rows_at_a_time, turn_to_write
 from kit.values import ids
@@ -118,8 +118,8 @@ class LogImport(Decider):
         Stops where the file is damaged, and keeps the error.
         """
         try:
-            while some := list(islice(lines, size)):
-                yield len(some), list(self.parse_lines(some, parse))
+            while chunk := list(islice(lines, size)):
+                yield len(chunk), list(self.parse_lines(chunk, parse))
         except InvalidRequest as damage:
             self.damage = damage
 
@@ -170,9 +170,9 @@ class LogImport(Decider):
             elif UNASKED.match(uri):
                 totals.assets += 1
             elif visit.status not in HAVE_PAGE:
-                totals.not_taken[status_class(visit.status)] += 1
+                totals.unsuccessful_by_status[status_class(visit.status)] += 1
             elif not self.with_live and self.is_live(visit.moment.replace(minute=0, second=0, microsecond=0)):
-                totals.live += 1
+                totals.in_live_hours += 1
             elif self.is_open(url := f"https://{site_host}{escape_uri(uri)}"):
                 totals.open_pages += 1
             else:
@@ -182,8 +182,10 @@ class LogImport(Decider):
 
     def has_live_decisions(self, hour: datetime) -> bool:
         """Return whether a proxy asked about the site in this hour."""
-        there = decisions(hour, hour + HOUR).filter(account_id=self.site.account_id, facts__siteId=self.site.pk)
-        return there.exclude(facts__has_key="imported").exists()
+        live_decisions = decisions(hour, hour + HOUR).filter(
+            account_id=self.site.account_id, facts__siteId=self.site.pk
+        )
+        return live_decisions.exclude(facts__has_key="imported").exists()
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 
@@ -197,12 +199,12 @@ class LogImport(Decider):
                 self.totals.reasons[line.decision.observed] += 1
                 if line.prepared.price is not None:
                     currency, amount = line.prepared.price
-                    self.totals.worth[currency] += amount
+                    self.totals.prices_by_currency[currency] += amount
 
     def without_recorded(self, lines: Iterable[DecidedLine]) -> list[DecidedLine]:
         by_id = {line.decision.id: line for line in lines}
         with connection.cursor() as cursor:
-            recorded_ids = is_recorded(cursor, list(by_id))
+            recorded_ids = find_recorded(cursor, list(by_id))
         return [line for key, line in by_id.items() if key not in recorded_ids]
 
     def record(self, lines: Sequence[DecidedLine]) -> list[DecidedLine]:
@@ -235,7 +237,8 @@ class LogImport(Decider):
             prepared, day, referrer, is_refused = key
             observed = number if is_refused else 0
             visits = Visits(number - observed, observed, 0, latest[key])
-            identified_by, url = str(prepared.facts["identifiedBy"]), str(prepared.facts["url"])
+            identified_by = str(prepared.facts["identifiedBy"])
+            url = str(prepared.facts["url"])
             requester = prepared.fields[2]
             groups.append(
                 Group(self.site.account_id, day, requester, identified_by, url, referrer, self.site.pk, visits)
@@ -270,8 +273,8 @@ def split_target(visit: Visit) -> tuple[str | None, str | None]:
     """
     if visit.uri.startswith("/"):
         return visit.host, visit.uri
-    _, scheme, rest = visit.uri.partition("://")
+    _, scheme, host_and_path = visit.uri.partition("://")
     if not scheme:
         return visit.host, None
-    host, slash, path = rest.partition("/")
+    host, slash, path = host_and_path.partition("/")
     return host, slash + path or "/"

@@ -27,18 +27,18 @@ REMEMBERED = 200_000  # lines among which equal ones are told apart
 
 
 @contextmanager
-def open_log(path: str, most: int | None = None) -> Iterator[BinaryIO]:
+def open_log(path: str, max_bytes: int | None = None) -> Iterator[BinaryIO]:
     """Open a log, or the standard input for `-`.
 
-    Raises InvalidRequest if it cannot be read, or has more than `most` bytes when decompressed.
+    Raises InvalidRequest if it cannot be read, or has more than `max_bytes` bytes when decompressed.
     """
     try:
         with ExitStack() as stack:
             raw = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
             file = unpacked(cast("BufferedReader", raw))
-            if most is not None:
-                excess = f"The file has more than {most >> 20} MiB inside."
-                file = cast("BinaryIO", BoundedReader(cast("Readable", file), most, excess))
+            if max_bytes is not None:
+                excess = f"The file has more than {max_bytes >> 20} MiB inside."
+                file = cast("BinaryIO", BoundedReader(cast("Readable", file), max_bytes, excess))
             yield file
     except OSError as error:
         raise InvalidRequest(read_error(path, error)) from None
@@ -56,7 +56,8 @@ class ZstdFile(RawIOBase):
         self.error = zstandard.ZstdError
         self.new_frame = zstandard.ZstdDecompressor().decompressobj
         self.frame = self.new_frame()
-        self.ready, self.is_within = b"", False
+        self.ready = b""
+        self.is_within = False
 
     def readable(self) -> bool:
         return True
@@ -110,7 +111,7 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
         while line := file.readline(MAX_LINE + 1):
             number += 1
             if len(line) > MAX_LINE and not line.endswith(b"\n"):
-                while (rest := file.readline(MAX_LINE)) and not rest.endswith(b"\n"):
+                while (remainder := file.readline(MAX_LINE)) and not remainder.endswith(b"\n"):
                     pass
                 yield number, None
             elif stripped := line.rstrip(b"\r\n"):
@@ -146,6 +147,6 @@ class Occurrences:
 def decision_key(moment: datetime, digest: bytes) -> bytes:
     """Return the 16 bytes of a decision's id: a UUIDv7 of the request's time whose random part is the digest."""
     milliseconds = int(moment.timestamp()) * 1_000 + moment.microsecond // 1_000
-    drawn = int.from_bytes(digest[:10])
-    low = drawn & ((1 << 62) - 1)
-    return ((milliseconds << 80) | (0x7 << 76) | (((drawn >> 62) & 0xFFF) << 64) | (0b10 << 62) | low).to_bytes(16)
+    number = int.from_bytes(digest[:10])
+    low = number & ((1 << 62) - 1)
+    return ((milliseconds << 80) | (0x7 << 76) | (((number >> 62) & 0xFFF) << 64) | (0b10 << 62) | low).to_bytes(16)

@@ -22,10 +22,10 @@ def without_prefix(line: str) -> str:
     if line.startswith(DOCKER):
         return docker_line(line)
     if line.startswith("<"):
-        priority, end, rest = line[: PRIORITY + 1].partition(">")
+        priority, end, text = line[: PRIORITY + 1].partition(">")
         if not end or not (priority.isascii() and priority[1:].isdigit()):
             return line
-        line = rest + line[PRIORITY + 1 :]
+        line = text + line[PRIORITY + 1 :]
         brace = line.find("{")
         if brace > 1 and line[brace - 2 : brace] == ": ":
             return line[brace:]
@@ -34,11 +34,11 @@ def without_prefix(line: str) -> str:
     if line[:3] in MONTHS and line[3:4] == " " and line[9:10] == line[12:13] == ":":
         return without_tag(line, line[BSD_TIME + 1 :])
     if line[:4].isdigit() and line[4:5] == "-" and line[10:11] == "T":
-        _, _, rest = line.partition(" ")
-        stream, _, tagged = rest.partition(" ")
+        _, _, text = line.partition(" ")
+        stream, _, tagged = text.partition(" ")
         if stream in STREAMS and tagged.startswith("F "):
             return tagged[2:]
-        return without_tag(line, rest)
+        return without_tag(line, text)
     return line
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from kit.values.timestamps import render_timestamp
-from licensing.edge.observed import shown
+from licensing.edge.observed import render_sums
 from licensing.imports.problems import Problems
 from licensing.sites.models import Site
 
@@ -16,7 +16,10 @@ MAX_PROBLEMS = 100  # malformed lines that the result lists, the first of each k
 
 @dataclasses.dataclass
 class LogTotals:
-    """Numbers of lines by what became of them. `refused`, `reasons` and `worth` are those of imported lines."""
+    """Numbers of lines by what became of them.
+
+    `refused`, `reasons` and `prices_by_currency` are those of imported lines.
+    """
 
     lines: int = 0
     imported: int = 0
@@ -25,14 +28,16 @@ class LogTotals:
     other_hosts: int = 0
     open_pages: int = 0
     assets: int = 0
-    live: int = 0
+    in_live_hours: int = 0
     purged: int = 0
     not_requests: int = 0  # headers, and what the server logs about itself
-    not_taken: Counter[str] = dataclasses.field(default_factory=Counter)  # by class of status, such as 4xx
+    unsuccessful_by_status: Counter[str] = dataclasses.field(
+        default_factory=Counter
+    )  # by class of status, such as 4xx
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
-    worth: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
+    prices_by_currency: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
     problems: list[tuple[int, str]] = dataclasses.field(default_factory=list)
-    kinds: Problems = dataclasses.field(default_factory=Problems)
+    problem_kinds: Problems = dataclasses.field(default_factory=Problems)
     first: datetime | None = None
     last: datetime | None = None
 
@@ -43,18 +48,21 @@ class LogTotals:
     @property
     def understood_percent(self) -> float:
         """The share of lines that are not malformed, rounded down so that 100 means all."""
-        return 100 - math.ceil(1_000 * self.malformed / self.lines) / 10 if self.lines else 0.0
+        if not self.lines:
+            return 0.0
+        malformed_tenths = math.ceil(1_000 * self.malformed / self.lines)
+        return 100 - malformed_tenths / 10
 
     @property
-    def left_out(self) -> dict[str, int]:
+    def skipped_by_reason(self) -> dict[str, int]:
         """Why lines were not imported, and how many. Without what did not occur."""
         reasons = {
             "already imported": self.repeated,
             "of other hosts": self.other_hosts,
             "of pages open to everybody": self.open_pages,
             "of assets": self.assets,
-            **{f"answered with {name}": number for name, number in sorted(self.not_taken.items())},
-            "of hours with a proxy": self.live,
+            **{f"answered with {name}": number for name, number in sorted(self.unsuccessful_by_status.items())},
+            "of hours with a proxy": self.in_live_hours,
             "of purged times": self.purged,
             "without a request": self.not_requests,
             "malformed": self.malformed,
@@ -69,11 +77,11 @@ class LogTotals:
         if not self.lines:
             return "Nothing can be imported: the log has no lines."
         first = next((f" Line {number:,}: {problem}" for number, problem in self.problems), "")
-        return f"Nothing can be imported from {self.lines:,} lines: {describe_left_out(self.left_out)}.{first}"
+        return f"Nothing can be imported from {self.lines:,} lines: {describe_skipped(self.skipped_by_reason)}.{first}"
 
     def note_problem(self, number: int, problem: str) -> None:
         self.malformed += 1
-        if self.kinds.note(number, problem) and len(self.problems) < MAX_PROBLEMS:
+        if self.problem_kinds.note(number, problem) and len(self.problems) < MAX_PROBLEMS:
             self.problems.append((number, problem))
 
     def note_time(self, moment: datetime) -> None:
@@ -81,8 +89,8 @@ class LogTotals:
         self.last = moment if self.last is None else max(self.last, moment)
 
 
-def describe_left_out(left_out: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {words}" for words, number in left_out.items())
+def describe_skipped(skipped_by_reason: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {words}" for words, number in skipped_by_reason.items())
 
 
 def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry_run: bool) -> dict[str, object]:
@@ -100,17 +108,19 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
             "otherHosts": totals.other_hosts,
             "openPages": totals.open_pages,
             "assets": totals.assets,
-            "live": totals.live,
+            "live": totals.in_live_hours,
             "purged": totals.purged,
-            "notTaken": totals.not_taken.total(),
+            "notTaken": totals.unsuccessful_by_status.total(),
             "notRequests": totals.not_requests,
         },
-        "notTakenByStatus": [{"status": name, "count": count} for name, count in sorted(totals.not_taken.items())],
+        "notTakenByStatus": [
+            {"status": name, "count": count} for name, count in sorted(totals.unsuccessful_by_status.items())
+        ],
         "malformed": totals.malformed,
         "problems": [{"line": number, "message": message} for number, message in totals.problems],
         "firstAt": render_timestamp(totals.first),
         "lastAt": render_timestamp(totals.last),
         "refused": totals.refused,
         "byReason": [{"reason": reason, "count": count} for reason, count in totals.reasons.most_common()],
-        "worth": shown(totals.worth),
+        "worth": render_sums(totals.prices_by_currency),
     }

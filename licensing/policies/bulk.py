@@ -55,7 +55,9 @@ class PolicyBulkOutcomeSerializer(IndexedSerializer):
 
 
 class PolicyBulk(AccountBulk[Policy]):
-    prefix, short_name, kind = "pol", "policy", "policy"
+    prefix = "pol"
+    short_name = "policy"
+    kind = "policy"
     required = {"name": "name"}
     conflict = staticmethod(services.external_id_conflict)
 
@@ -80,7 +82,7 @@ class PolicyBulk(AccountBulk[Policy]):
         )
 
     def create(self, fields: Fields) -> Policy:
-        policy = services.new_policy(self.account_id, fields, self.now)
+        policy = services.build_policy(self.account_id, fields, self.now)
         self.note(None, policy, {})
         return policy
 
@@ -90,7 +92,7 @@ class PolicyBulk(AccountBulk[Policy]):
         services.change_terms(changed, fields)
         if not audit.diff(before, changed.audited()):
             return policy
-        services.next_version(changed, self.now)
+        services.advance_version(changed, self.now)
         self.note(policy, changed, before)
         return changed
 
@@ -101,4 +103,4 @@ class PolicyBulk(AccountBulk[Policy]):
         PolicyRevision.objects.bulk_create(map(services.build_revision, policies))
 
     def epoch_names(self) -> set[str]:
-        return {ids.id_to_hex("pol", former.pk) for former, _ in self.written if former is not None}
+        return {ids.id_to_hex("pol", former.pk) for former, _ in self.changed_resources if former is not None}

@@ -67,5 +67,5 @@ def collect_permissions(rules: Sequence[Rule]) -> frozenset[str]:
     """Return the permissions that the rules name, in conditions or as granted."""
     permissions = {permission for rule in rules for permission in rule.permissions}
     for rule in rules:
-        permissions.update(rule.wanted_permissions or ())
+        permissions.update(rule.requested_permissions or ())
     return frozenset(permissions)

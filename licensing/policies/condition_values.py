@@ -100,13 +100,13 @@ def parse_flag(value: object, path: str) -> bool:
     return value
 
 
-def permission_name(value: object, path: str) -> str:
+def parse_permission(value: object, path: str) -> str:
     if not isinstance(value, str) or not match_permission(value):
         raise Fault(path, PERMISSION_RULE)
     return value
 
 
-def network(value: object, path: str) -> Network:
+def parse_network(value: object, path: str) -> Network:
     try:
         if not isinstance(value, str) or "%" in value:  # IPv6 scopes are local to one machine
             raise ValueError
@@ -115,12 +115,12 @@ def network(value: object, path: str) -> Network:
         raise Fault(path, "Must be an IP address or a range without host bits, as 203.0.113.0/24.") from None
 
 
-def one_or_more(value: object, path: str, read: Callable[[object, str], T]) -> list[T]:
+def parse_one_or_more(value: object, path: str, parse: Callable[[object, str], T]) -> list[T]:
     """Parse a value or an array of values into a list."""
     if not isinstance(value, list):
-        return [read(value, path)]
+        return [parse(value, path)]
     expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
-    return read_each(value, path, read)
+    return read_each(value, path, parse)
 
 
 def join_alternatives(texts: Sequence[str]) -> str:
@@ -128,7 +128,7 @@ def join_alternatives(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
-def moment(value: object, path: str) -> datetime:
+def parse_moment(value: object, path: str) -> datetime:
     if not isinstance(value, str):
         raise Fault(path, "Must be a timestamp.")
     try:
@@ -171,8 +171,8 @@ def one_or_more_schema(member: Schema, plural: str) -> Schema:
     """Schema of a value or a list of values. The list is a component, because Java generators cannot name it
     otherwise.
     """
-    several = {COMPONENT: plural, "type": "array", "items": member, "minItems": 1, "maxItems": MAX_VALUES}
-    return {"oneOf": [member, several]}
+    array = {COMPONENT: plural, "type": "array", "items": member, "minItems": 1, "maxItems": MAX_VALUES}
+    return {"oneOf": [member, array]}
 
 
 PERMISSION_SCHEMA: Schema = {"type": "string", "pattern": f"^{PERMISSION_PATTERN}$", "example": "commercial_use"}

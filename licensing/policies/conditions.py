@@ -22,12 +22,12 @@ from licensing.policies.condition_values import (
     address_ranges,
     expect,
     join_alternatives,
-    moment,
-    network,
-    one_or_more,
     one_or_more_schema,
     parse_flag,
-    permission_name,
+    parse_moment,
+    parse_network,
+    parse_one_or_more,
+    parse_permission,
     require_object,
     text_reader,
     text_schema,
@@ -122,14 +122,14 @@ def membership_test(
     look = attrgetter(attribute)
 
     def build(value: object, path: str) -> Condition:
-        allowed_values = frozenset(one_or_more(value, path, read))
+        allowed_values = frozenset(parse_one_or_more(value, path, read))
         return Condition(name, value, lambda facts: look(facts) in allowed_values, look)
 
     return build
 
 
 def build_license_type(value: object, path: str) -> Condition:
-    allowed_values = frozenset(one_or_more(value, path, text_reader(100)))
+    allowed_values = frozenset(parse_one_or_more(value, path, text_reader(100)))
     return Condition(
         "licenseType",
         value,
@@ -139,7 +139,7 @@ def build_license_type(value: object, path: str) -> Condition:
 
 
 def build_tags(value: object, path: str) -> Condition:
-    allowed_values = frozenset(one_or_more(value, path, text_reader(100)))
+    allowed_values = frozenset(parse_one_or_more(value, path, text_reader(100)))
     return Condition(
         "tags", value, lambda facts: not allowed_values.isdisjoint(facts.tags), lambda facts: sorted(facts.tags)
     )
@@ -156,7 +156,10 @@ def build_has_valid_license(value: object, path: str) -> Condition:
 
 
 def build_ip(value: object, path: str) -> Condition:
-    ranges = {version: AddressRanges(of) for version, of in address_ranges(one_or_more(value, path, network)).items()}
+    ranges = {
+        version: AddressRanges(of)
+        for version, of in address_ranges(parse_one_or_more(value, path, parse_network)).items()
+    }
 
     def matches(facts: Facts) -> bool:
         return facts.ip is not None and facts.ip in ranges[facts.ip.version]
@@ -169,12 +172,12 @@ def format_time(facts: Facts) -> object:
 
 
 def build_before(value: object, path: str) -> Condition:
-    end = moment(value, path)
+    end = parse_moment(value, path)
     return Condition("before", value, lambda facts: facts.now < end, format_time, (end,))
 
 
 def build_after(value: object, path: str) -> Condition:
-    start = moment(value, path)
+    start = parse_moment(value, path)
     return Condition("after", value, lambda facts: facts.now >= start, format_time, (start,))
 
 
@@ -287,7 +290,7 @@ TYPES = (
     ConditionType(
         name="permission",
         kind=Kind.VALUES,
-        build=membership_test("permission", permission_name, "permission"),
+        build=membership_test("permission", parse_permission, "permission"),
         schema=one_or_more_schema(PERMISSION_SCHEMA, "Permissions"),
         holds_if="the check asks for this permission",
         words="{} is asked for",

@@ -57,7 +57,7 @@ UNMET_DEMAND = (
 )
 
 
-UNTYPED = HeldLicense(None)  # a licence without a type
+UNTYPED_LICENSE = HeldLicense(None)  # a licence without a type
 
 # Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
 IMPLIED_BY = {"ai_index": "ai_input"}
@@ -131,7 +131,7 @@ def deny_by_rate_limit(decision: Decision) -> Decision:
     return replace(decision, allowed=False, reason=Reason.RATE_LIMIT_EXCEEDED, permissions=())
 
 
-def unpaid(decision: Decision, shortfall: Shortfall) -> Decision:
+def build_unpaid_denial(decision: Decision, shortfall: Shortfall) -> Decision:
     """Return the decision as it is when a wallet does not cover the price."""
     reason = Reason.QUOTA_EXCEEDED if shortfall.unit == ACCESS else Reason.CREDITS_EXHAUSTED
     if decision.observed is not None:
@@ -165,23 +165,23 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         facts = translate_permission(policy, facts)
     if type(facts) is PayerFacts:
         matching = (rule for rule in policy.rules if rule.matches(facts))
-        return decided_by(next(matching, None), policy, facts)
+        return apply_rule(next(matching, None), policy, facts)
     for rule in policy.rules:
         for test in rule.tests:
             if not test(facts):
                 break
         else:
-            return decided_by(rule, policy, facts)
-    return decided_by(None, policy, facts)
+            return apply_rule(rule, policy, facts)
+    return apply_rule(None, policy, facts)
 
 
 def translate_permission(policy: CompiledPolicy, facts: Facts) -> Facts:
     """Return the facts with the permission that the policy means, if it does not name the requested one."""
-    meant = permission_meant(policy, facts.permission, is_at_edge=facts.identified_by is not None)
-    return facts if meant == facts.permission else asking_for(facts, meant)
+    permission = effective_permission(policy, facts.permission, is_at_edge=facts.identified_by is not None)
+    return facts if permission == facts.permission else replace_permission(facts, permission)
 
 
-def permission_meant(policy: CompiledPolicy, permission: str | None, *, is_at_edge: bool) -> str | None:
+def effective_permission(policy: CompiledPolicy, permission: str | None, *, is_at_edge: bool) -> str | None:
     """Return the permission itself, or the older one by which a policy that does not name it decides it."""
     implied = IMPLIED_AT_EDGE if is_at_edge else IMPLIED_BY
     if permission is None or permission in policy.named_permissions:
@@ -189,41 +189,41 @@ def permission_meant(policy: CompiledPolicy, permission: str | None, *, is_at_ed
     return implied.get(permission, permission)
 
 
-def asking_for(facts: Facts, permission: str | None) -> Facts:
+def replace_permission(facts: Facts, permission: str | None) -> Facts:
     """Return the facts of the same requester, with its payment, for another permission."""
     if isinstance(facts, PayerFacts):
         return replace(facts, permission=permission, unpaid=replace(facts.unpaid, permission=permission))
     return replace(facts, permission=permission)
 
 
-def decided_by(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
+def apply_rule(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
     if rule is not None and rule.action != "deny":
-        return grant(rule, policy, facts)
+        return apply_allow_rule(rule, policy, facts)
     if rule is not None or policy.default_action != "allow":
-        return denial(reason_of_denial(policy, facts), rule, facts)
+        return build_denial(find_denial_reason(policy, facts), rule, facts)
     if facts.permission is not None:
-        return denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
+        return build_denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
     return Decision(True, license=license_behind(None, facts), waived=facts.waived)
 
 
-def grant(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
+def apply_allow_rule(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
     """Return the decision of a matching allow rule.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
     """
     if not rule.permits(facts):
-        return denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
+        return build_denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     license_ = license_behind(rule, facts)
     if rule.price is not None and license_ is None:
-        return denial(reason_of_denial(policy, facts), rule, facts)
+        return build_denial(find_denial_reason(policy, facts), rule, facts)
     return Decision(True, None, rule, rule.granted_permissions(facts), license_, None, facts.waived)
 
 
-def denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
+def build_denial(reason: Reason, rule: Rule | None, facts: Facts) -> Decision:
     return Decision(False, reason, rule, license=decisive_license(reason, rule, facts))
 
 
-def reason_of_denial(policy: CompiledPolicy, facts: Facts) -> Reason:
+def find_denial_reason(policy: CompiledPolicy, facts: Facts) -> Reason:
     """Return the reason: lack of a licence only where some licence would help this requester."""
     if facts.has_valid_license or not is_open_to_licensees(policy, facts):
         return POLICY_DENIED
@@ -234,19 +234,19 @@ def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
     """Return whether some licence type would allow the access to this requester. One pass."""
     if facts.permission in IMPLIED_AT_EDGE:
         facts = translate_permission(policy, facts)
-    untyped = with_license(facts, UNTYPED)
-    decided: set[str] = set()  # licence types about whose holders an earlier rule decides
+    untyped_facts = with_license(facts, UNTYPED_LICENSE)
+    decided_types: set[str] = set()  # licence types about whose holders an earlier rule decides
     for rule in policy.rules:
-        decides_all = rule.matches(untyped)
+        decides_all = rule.matches(untyped_facts)
         if not decides_all:
-            if rule.license_types is None or decided.issuperset(rule.license_types):
+            if rule.license_types is None or decided_types.issuperset(rule.license_types):
                 continue
             if not rule.matches(with_license(facts, HeldLicense(rule.tier))):
                 continue
         allows = rule.action == "allow" and rule.permits(facts)
         if decides_all or allows:
             return allows
-        decided |= rule.license_types or frozenset()
+        decided_types |= rule.license_types or frozenset()
     return policy.default_action == "allow" and facts.permission is None
 
 

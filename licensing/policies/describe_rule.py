@@ -31,7 +31,7 @@ class RuleJson(TypedDict, total=False):
     message: str
 
 
-def describe(rule: RuleJson) -> str:
+def describe_rule(rule: RuleJson) -> str:
     """Describe the rule, as in "Allow if the licence is valid. Grants full_access. 100 times an hour." """
     conditions = rule["conditions"]
     clauses = [kind.clause(conditions[kind.name]) for kind in CONDITIONS_IN_ORDER if kind.name in conditions]
@@ -51,4 +51,6 @@ def describe(rule: RuleJson) -> str:
         amount = in_full(Decimal(str(price["amount"])), price["currency"])
         parts.append(f"Without a licence {amount} for each access")
     sentences = ". ".join(parts) + "."
-    return f"{sentences} Says: “{rule['message']}”" if rule.get("message") else sentences
+    if rule.get("message"):
+        sentences += f" Says: “{rule['message']}”"
+    return sentences

@@ -76,7 +76,7 @@ class Source(Enum):
     CHECK = auto()  # the body of the check, or what the edge found out about the visitor
 
 
-def as_it_is(value: T) -> T:
+def identity(value: T) -> T:
     return value
 
 
@@ -110,16 +110,16 @@ class Fact:
     type: object = str  # msgspec type of its JSON
     description: str = ""  # in the OpenAPI document
     parse: Callable[..., object] = as_sent  # from valid JSON and its path; raises Fault
-    load: Callable[..., object] = as_it_is  # inverse of `dump`
+    load: Callable[..., object] = identity  # inverse of `dump`
     stored: str = ""  # the requester's column that is used if a check omits the fact
-    dump: Callable[..., object] = as_it_is  # to JSON
+    dump: Callable[..., object] = identity  # to JSON
     text: Callable[..., str] = value_in_words  # formats its JSON for people
     words: str = ""  # clause in a policy test's sentence; `{}` stands for its text
     is_always_said: bool = False  # whether tests made from decisions include it even at its default
     label: str = ""  # on the admin's page of a decision; empty means hidden
     field: str = ""  # label in the admin's trial form; empty means no field
     hint: str = ""  # help text of that field
-    read_text: Callable[[str], object] = as_it_is  # parses that field's text to JSON
+    read_text: Callable[[str], object] = identity  # parses that field's text to JSON
 
     @property
     def part(self) -> str:
@@ -163,13 +163,13 @@ def load_shortfall(wallet: dict[str, str]) -> Shortfall | None:
     return Shortfall(wallet["unit"], to_millionths(Decimal(wallet["available"])))
 
 
-def text_of_credits(wallet: dict[str, str]) -> str:
+def describe_credits(wallet: dict[str, str]) -> str:
     if "available" not in wallet:
         return f"covered the access ({wallet['walletId']})"
     return f"had {wallet['available']} of {wallet['required']} {wallet['unit']} ({wallet['walletId']})"
 
 
-def text_of_licenses(licenses: list[dict[str, str]]) -> str:
+def describe_licenses(licenses: list[dict[str, str]]) -> str:
     return ", ".join(f"{license_['licenseType']} ({license_['id']})" for license_ in licenses)
 
 
@@ -198,12 +198,12 @@ class Facts(Struct, frozen=True, gc=False):
     licenses_by_service: Annotated[bool, Fact(name="licensesByService", source=Source.LICENSES)] = False
     licenses: Annotated[
         tuple[HeldLicense, ...],
-        Fact(name="licenses", source=Source.LICENSES, label="Licences held by the service", text=text_of_licenses),
+        Fact(name="licenses", source=Source.LICENSES, label="Licences held by the service", text=describe_licenses),
     ] = ()
     # Set if a wallet denied the access.
     shortfall: Annotated[
         Shortfall | None,
-        Fact(name="credits", source=Source.WALLETS, load=load_shortfall, label="Wallet", text=text_of_credits),
+        Fact(name="credits", source=Source.WALLETS, load=load_shortfall, label="Wallet", text=describe_credits),
     ] = None
     content_type: Annotated[
         str,

@@ -13,9 +13,9 @@ from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
-NAMING = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
+IDENTIFYING_CONDITIONS = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
 # code: level
-CODES = {
+CODE_LEVELS = {
     "duplicate_rule": "warning",
     "unreachable_rule": "warning",
     "contradictory_conditions": "warning",
@@ -48,21 +48,21 @@ class Finding:
 class Budget:
     """Limits what the comparisons of rules with each other cost."""
 
-    def __init__(self, most: int) -> None:
-        self.left = most
+    def __init__(self, operations: int) -> None:
+        self.remaining = operations
 
     def spend(self, *rules: ComparableRule) -> bool:
-        """Return whether these rules may be compared."""
-        self.left -= sum(rule.size for rule in rules)
-        return self.left >= 0
+        """Count the comparison of these rules; return whether the budget allows it."""
+        self.remaining -= sum(rule.size for rule in rules)
+        return self.remaining >= 0
 
     @property
     def is_spent(self) -> bool:
-        return self.left < 0
+        return self.remaining < 0
 
 
-def finding(code: str, path: str, message: str) -> Finding:
-    return Finding(CODES[code], code, path, message)
+def build_finding(code: str, path: str, message: str) -> Finding:
+    return Finding(CODE_LEVELS[code], code, path, message)
 
 
 def lint(
@@ -76,18 +76,18 @@ def lint(
     ordered = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
     by_rule: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
     budget = Budget(MAX_COMPARED_VALUES)
-    dead = set()
+    unreachable = set()
     for index, comparable in enumerate(ordered):
         rule = comparable.rule
-        reason = never_reached(comparable, ordered[:index], budget)
+        reason = find_unreachable(comparable, ordered[:index], budget)
         if reason:
-            dead.add(rule.index)
+            unreachable.add(rule.index)
             by_rule[rule.index].append(reason)
         else:
             by_rule[rule.index] += [
-                *about_rule(rule, comparable),
-                *about_price(comparable, ordered[:index], budget),
-                *about_types(rule, known_types),
+                *check_rule(rule, comparable),
+                *check_price(comparable, ordered[:index], budget),
+                *check_license_types(rule, known_types),
             ]
     findings: list[Finding] = []
     for index in sorted(by_rule):
@@ -97,35 +97,38 @@ def lint(
             "Some rules were not compared with all rules before them, because their conditions have too many values. "
             "Shorten the conditions to find all rules that never apply."
         )
-        findings.append(finding("not_compared", "rules", message))
-    alive = [rule for rule in rules if rule.index not in dead]
+        findings.append(build_finding("not_compared", "rules", message))
+    reachable = [rule for rule in rules if rule.index not in unreachable]
     if default_action == "allow":
         findings.append(
-            finding(
+            build_finding(
                 "default_allows", "defaultAction", "Whoever no rule matches is allowed, with no permission by name."
             )
         )
-    elif not any(rule.action == "allow" and may_grant(rule) for rule in alive):
-        findings.append(finding("never_allows", "rules", "Nothing is ever allowed by this policy."))
+    elif not any(rule.action == "allow" and may_grant(rule) for rule in reachable):
+        findings.append(build_finding("never_allows", "rules", "Nothing is ever allowed by this policy."))
     return findings
 
 
-def never_reached(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
+def find_unreachable(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
     """Return a finding if the rule can certainly never decide."""
     rule = later.rule
     path = f"rules[{rule.index}]"
-    if later.empty:
-        return finding(
+    if later.is_empty:
+        return build_finding(
             "contradictory_conditions", f"{path}.conditions", "It ends before it begins, and never matches."
         )
-    if later.ended:
-        return finding("ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again.")
+    if later.has_ended:
+        return build_finding(
+            "ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again."
+        )
     for name, condition_value in later.objects.items():
-        if reason := CONDITIONS[name].never(condition_value):
-            return finding("contradictory_conditions", f"{path}.conditions.{name}", reason)
+        reason = CONDITIONS[name].never(condition_value)
+        if reason:
+            return build_finding("contradictory_conditions", f"{path}.conditions.{name}", reason)
     if later.is_never_open:
         message = "These days and hours do not come between the rule's `after`, or now, and its `before`."
-        return finding("contradictory_conditions", f"{path}.conditions.schedule", message)
+        return build_finding("contradictory_conditions", f"{path}.conditions.schedule", message)
     for other in earlier:
         if not budget.spend(other, later):
             return None
@@ -133,12 +136,12 @@ def never_reached(later: ComparableRule, earlier: Sequence[ComparableRule], budg
             if are_equivalent(rule, other.rule):
                 order = explain_order(other.rule, rule)
                 message = f"Says the same as rules[{other.rule.index}], which is tried before it: {order}."
-                return finding("duplicate_rule", path, message)
+                return build_finding("duplicate_rule", path, message)
             message = (
                 f"Is never reached: rules[{other.rule.index}] is tried before it, and matches whatever it matches: "
                 f"{explain_order(other.rule, rule)}."
             )
-            return finding("unreachable_rule", path, message)
+            return build_finding("unreachable_rule", path, message)
     return None
 
 
@@ -149,22 +152,22 @@ def is_passed_by_payers(earlier: ComparableRule, later: ComparableRule) -> bool:
     return bool(earlier.license_conditions)
 
 
-def about_price(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Iterator[Finding]:
+def check_price(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Iterator[Finding]:
     """Yield what keeps anybody from being offered the rule's price (licensing.policies.offers)."""
     if later.rule.price is None:
         return
-    taker = later.with_license(later.rule.tier)
+    licensed = later.with_license(later.rule.tier)
     payer = later.without_license
     for other in earlier:
-        if not budget.spend(other, taker, payer):
+        if not budget.spend(other, licensed, payer):
             return
         decides = other.rule.action == "deny" or other.rule.price is not None
-        if decides and (other.covers(taker) or (other.rule.price is not None and other.covers(payer))):
+        if decides and (other.covers(licensed) or (other.rule.price is not None and other.covers(payer))):
             message = (
                 f"Nobody is offered this price: rules[{other.rule.index}] is tried before it, and decides about "
                 f"whoever would pay it: {explain_order(other.rule, later.rule)}."
             )
-            yield finding("price_never_quoted", f"rules[{later.rule.index}].pricePerAccess", message)
+            yield build_finding("price_never_quoted", f"rules[{later.rule.index}].pricePerAccess", message)
             return
 
 
@@ -191,46 +194,46 @@ def comparable_fields(rule: Rule) -> tuple[object, ...]:
 
 def may_grant(rule: Rule) -> bool:
     """Return whether the allow rule can allow any check it matches."""
-    permissions = rule.wanted_permissions
+    permissions = rule.requested_permissions
     return permissions is None or any(rule.grants(permission) for permission in permissions)
 
 
-def about_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
+def check_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
     path = f"rules[{rule.index}]"
-    if comparable.begun:
-        yield finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")
+    if comparable.has_begun:
+        yield build_finding("begun", f"{path}.conditions.after", "This moment has passed: the condition always holds.")
     if rule.action != "allow":
         return
-    for permission in rule.wanted_permissions or ():
+    for permission in rule.requested_permissions or ():
         if not rule.grants(permission):
             message = f"The rule is for {permission}, but does not grant it: such checks are denied."
-            yield finding("permission_never_granted", f"{path}.permissions", message)
-    if not rule.permissions and rule.wanted_permissions is None:
+            yield build_finding("permission_never_granted", f"{path}.permissions", message)
+    if not rule.permissions and rule.requested_permissions is None:
         message = (
             f"Grants no permission: a check that asks for one is denied. {FULL_ACCESS} grants all. "
             "At a site it lets pages be read."
         )
-        yield finding("grants_nothing", path, message)
+        yield build_finding("grants_nothing", path, message)
     names = {condition.name: condition.value for condition in rule.conditions}
     valid = names.get("hasValidLicense") is True
     if not valid and "licenseType" in names:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
-        yield finding("license_may_have_lapsed", f"{path}.conditions", message)
-    elif not valid and not names.keys() & NAMING:
-        yield finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
+        yield build_finding("license_may_have_lapsed", f"{path}.conditions", message)
+    elif not valid and not names.keys() & IDENTIFYING_CONDITIONS:
+        yield build_finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
     elif not valid:
         message = "Allows access by name, without asking for a licence."
-        yield finding("allow_by_name_alone", f"{path}.conditions", message)
+        yield build_finding("allow_by_name_alone", f"{path}.conditions", message)
 
 
-def about_types(rule: Rule, known_types: frozenset[str] | None) -> Iterator[Finding]:
+def check_license_types(rule: Rule, known_types: frozenset[str] | None) -> Iterator[Finding]:
     if known_types is None:
         return
     for condition in rule.conditions:
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
-            many = isinstance(condition.value, list)
+            is_list = isinstance(condition.value, list)
             for index, name in enumerate(as_list(condition.value)):
                 if name not in known_types:
                     message = f"There is no licence of the type {name!r}."
-                    yield finding("unknown_license_type", f"{path}[{index}]" if many else path, message)
+                    yield build_finding("unknown_license_type", f"{path}[{index}]" if is_list else path, message)

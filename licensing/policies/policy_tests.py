@@ -25,7 +25,7 @@ from licensing.policies.facts import (
     facts_of_item,
 )
 from licensing.policies.rules import Rule
-from licensing.policies.standing import Standing, Term, build_facts, standing_at, vouched_by
+from licensing.policies.standing import Standing, Term, build_facts, parse_asserted_standing, standing_at
 
 MAX_TESTS = 100
 MAX_TESTS_BYTES = 64 * 1024  # of compact JSON; same as for rules
@@ -73,7 +73,7 @@ class PolicyTest(TypedDict):
     expect: Expectation
 
 
-class Result(Struct, frozen=True):
+class TestResult(Struct, frozen=True):
     """The result of a test. `expected` and `decided` are texts such as "denied (no_license) by rules[1]"."""
 
     index: int
@@ -95,7 +95,9 @@ class Result(Struct, frozen=True):
         return f"{self.title}: expected to be {self.expected}, but it is {self.decided}."
 
 
-def run_tests(rules: Sequence[Rule], default_action: str, tests: Sequence[PolicyTest], now: datetime) -> list[Result]:
+def run_tests(
+    rules: Sequence[Rule], default_action: str, tests: Sequence[PolicyTest], now: datetime
+) -> list[TestResult]:
     """Run the tests as if the policy were enforced, with unused rate limits.
 
     `now` is the time of tests without `at`.
@@ -104,15 +106,15 @@ def run_tests(rules: Sequence[Rule], default_action: str, tests: Sequence[Policy
     return [run_policy_test(policy, index, test, now) for index, test in enumerate(tests)]
 
 
-def run_policy_test(policy: CompiledPolicy, index: int, test: PolicyTest, now: datetime) -> Result:
-    decision = decide(policy, facts_of_test(test, now))
+def run_policy_test(policy: CompiledPolicy, index: int, test: PolicyTest, now: datetime) -> TestResult:
+    decision = decide(policy, build_test_facts(test, now))
     expect = test["expect"]
     passed = (
         decision.allowed is expect["allowed"]
         and expect.get("reason") in (None, decision.reason)
         and ("matchedRule" not in expect or expect["matchedRule"] == rule_index(decision))
     )
-    return Result(index, test.get("name"), passed, render_expectation(expect), render_decision(decision))
+    return TestResult(index, test.get("name"), passed, render_expectation(expect), render_decision(decision))
 
 
 def rule_index(decision: Decision) -> int | None:
@@ -143,18 +145,19 @@ def render_rule(index: int | None) -> str:
     return "the default action" if index is None else f"rules[{index}]"
 
 
-def facts_of_test(test: PolicyTest, now: datetime) -> Facts:
+def build_test_facts(test: PolicyTest, now: datetime) -> Facts:
     """Build the facts of a check like this test."""
     at = test.get("at")
     moment = parse_timestamp(at) if at else now
     requester = test["requester"]
-    standing = standing_of_test(requester, moment)
-    test_facts = {fact.name: value for fact, value in said_facts(test)}
-    known_facts = facts_of_item(test_facts), facts_of_check(test_facts)
-    return build_facts(standing, moment, requester["id"], test.get("permission"), *known_facts)
+    standing = resolve_standing(requester, moment)
+    test_facts = {fact.name: value for fact, value in specified_facts(test)}
+    item_facts = facts_of_item(test_facts)
+    check_facts = facts_of_check(test_facts)
+    return build_facts(standing, moment, requester["id"], test.get("permission"), item_facts, check_facts)
 
 
-def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
+def specified_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
     """Yield the facts that the test specifies, with their JSON."""
     parts = cast("dict[str, Recorded | None]", test)
     for fact in TESTED:
@@ -163,14 +166,15 @@ def said_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
             yield fact, value
 
 
-def standing_of_test(requester: RequesterOfTest, now: datetime) -> Standing:
+def resolve_standing(requester: RequesterOfTest, now: datetime) -> Standing:
     """Resolve the licences: those of the service if any has started, else the caller's claims."""
     terms = sorted(map(build_license_term, requester.get("licenses") or ()), key=lambda term: term.starts_at)
-    return standing_at(terms, now) or vouched_by(requester)
+    return standing_at(terms, now) or parse_asserted_standing(requester)
 
 
 def build_license_term(license_: LicenseOfTest) -> Term:
-    start, end = license_.get("startsAt"), license_.get("expiresAt")
+    start = license_.get("startsAt")
+    end = license_.get("expiresAt")
     license_held = HeldLicense(license_["licenseType"], "service", expires_at=parse_timestamp(end) if end else None)
     return Term(license_held, parse_timestamp(start) if start else BEGINNING)
 
@@ -190,7 +194,7 @@ def build_policy_test(policy: CompiledPolicy, facts: Facts, name: str) -> Policy
         test["permission"] = facts.permission
     if policy.looks_at_the_time:
         test["at"] = render_timestamp(facts.now)
-    decision = judge(policy, facts_of_test(test, facts.now))
+    decision = judge(policy, build_test_facts(test, facts.now))
     test["expect"] = {"allowed": decision.allowed}
     if decision.reason is not None:
         test["expect"]["reason"] = str(decision.reason)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from typing import NamedTuple
 
 from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
@@ -25,41 +26,51 @@ from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerpri
 
 StoredRule = Mapping[str, object]  # in JSON
 
-UNPROVEN = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
-BY_ID, BY_ADDRESS = b"\0visitor:", b"\0address:"
+UNIDENTIFIED = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
+BY_ID = b"\0visitor:"
+BY_ADDRESS = b"\0address:"
 READERS_PER_ADDRESS = 100  # for limits of a day or longer; shorter ones protect the origin
 MARK_BYTES = 5
-MARKED_FOR = timedelta(days=180)  # then a rule counts a cookie as new again
+MARK_LIFETIME = timedelta(days=180)  # then a rule counts a cookie as new again
 MAX_WINDOW = timedelta(days=31)  # a window
-ROWS = 500  # written at a time
+BATCH_ROWS = 500  # written at a time
 # The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
 Marks = Mapping[bytes, int]
-LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
+PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
 LONG_PERIODS = ("day", "week", "month")
 MAX_ALLOWANCE = 2_000_000_000  # fits the counter's column
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
 
 
-def window(period: str, now: datetime) -> tuple[int, int]:
-    """Return begin and end of the current window in Unix seconds.
+class LimitWindow(NamedTuple):
+    """A window of a rate limit, in Unix seconds."""
+
+    begin: int
+    end: int
+
+
+def limit_window(period: str, now: datetime) -> LimitWindow:
+    """Return the current window.
 
     Windows are UTC seconds, minutes, hours, days, weeks (from Monday) or calendar months.
     """
     if period == "month":
         first = now.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
         begin = int(first.timestamp())
-        return begin, begin + monthrange(first.year, first.month)[1] * LENGTHS["day"]
-    length = LENGTHS[period]
+        _, days = monthrange(first.year, first.month)
+        return LimitWindow(begin, begin + days * PERIOD_SECONDS["day"])
+    length = PERIOD_SECONDS[period]
     offset = FIRST_MONDAY if period == "week" else 0
-    moment = int(now.timestamp()) - offset
-    return moment - moment % length + offset, moment - moment % length + offset + length
+    since_offset = int(now.timestamp()) - offset
+    begin = since_offset - since_offset % length + offset
+    return LimitWindow(begin, begin + length)
 
 
 def counts_visitor(rule: Rule, facts: Facts) -> bool:
     """Return whether the rule's limit counts the visitor. Requesters that the edge has identified count themselves."""
     if rule.rate_limit is None or rule.rate_limit.per != VISITOR:
         return False
-    return facts.identified_by is None or facts.identified_by in UNPROVEN
+    return facts.identified_by is None or facts.identified_by in UNIDENTIFIED
 
 
 def counter_key(rule: Rule, facts: Facts) -> bytes:
@@ -97,16 +108,16 @@ def needs_cookie(policy_id: str, rule: Rule | None, facts: Facts, marks: Marks) 
     """
     if rule is None or facts.identified_by is None or not counts_visitor(rule, facts):
         return False
-    return facts.visitor_id is None or first_window(policy_id, rule, marks, facts.now) is None
+    return facts.visitor_id is None or first_counted_window(policy_id, rule, marks, facts.now) is None
 
 
-def first_window(policy_id: str, rule: Rule, marks: Marks, now: datetime) -> int | None:
+def first_counted_window(policy_id: str, rule: Rule, marks: Marks, now: datetime) -> int | None:
     """Return the begin of the window in which the rule counted the cookie's first access, for its address.
 
     None if it has not, or too long ago.
     """
     begin = marks.get(cookie_mark(policy_id, rule))
-    return None if begin is None or begin < (now - MARKED_FOR).timestamp() else begin
+    return None if begin is None or begin < (now - MARK_LIFETIME).timestamp() else begin
 
 
 def cookie_mark(policy_id: str, rule: Rule) -> bytes:
@@ -114,40 +125,43 @@ def cookie_mark(policy_id: str, rule: Rule) -> bytes:
     return blake2b(f"{policy_id}:".encode() + rule.fingerprint, digest_size=MARK_BYTES).digest()
 
 
-def forget_counts(now: datetime) -> None:
+def delete_ended_counts(now: datetime) -> None:
     """Delete the counts of windows that have ended."""
     RuleUsage.objects.filter(window_start__lt=int((now - MAX_WINDOW).timestamp())).delete()
 
 
-def move_counts(policy_id: str, former: Iterable[StoredRule], current: Iterable[StoredRule]) -> None:
+def move_counts(policy_id: str, old_rules: Iterable[StoredRule], new_rules: Iterable[StoredRule]) -> None:
     """Keep the counts of rules whose conditions were rewritten, and the notices that they are used up.
 
-    `former` and `current` are the policy's rules before and after, in the same order. Counters of single visitors
+    `old_rules` and `new_rules` are the policy's rules before and after, in the same order. Counters of single visitors
     start anew.
     """
-    for before, after in zip(former, current, strict=True):
-        if before.get("rateLimit") is None or before["conditions"] == after["conditions"]:
+    for old_rule, new_rule in zip(old_rules, new_rules, strict=True):
+        if old_rule.get("rateLimit") is None or old_rule["conditions"] == new_rule["conditions"]:
             continue
-        limit = parse_rate_limit(before["rateLimit"], "rateLimit")
-        old, new = (counter_fingerprint(rule["action"], rule["conditions"], limit) for rule in (before, after))
+        limit = parse_rate_limit(old_rule["rateLimit"], "rateLimit")
+        old_fingerprint = counter_fingerprint(old_rule["action"], old_rule["conditions"], limit)
+        new_fingerprint = counter_fingerprint(new_rule["action"], new_rule["conditions"], limit)
         # Locked in the same order as by checks.
-        counters = RuleUsage.objects.select_for_update().filter(policy_id=policy_id, rule=old)
+        counters = RuleUsage.objects.select_for_update().filter(policy_id=policy_id, rule=old_fingerprint)
         locked = [row.pk for row in counters.order_by("requester_id")]
-        for first in range(0, len(locked), ROWS):
-            RuleUsage.objects.filter(pk__in=locked[first : first + ROWS]).update(rule=new)
-        rename_rule(policy_id, old, new)
+        for first in range(0, len(locked), BATCH_ROWS):
+            RuleUsage.objects.filter(pk__in=locked[first : first + BATCH_ROWS]).update(rule=new_fingerprint)
+        rename_rule(policy_id, old_fingerprint, new_fingerprint)
 
 
-def room(policy_id: str | None, counter: bytes, limit: RateLimit, requester: int | None, now: datetime) -> int:
+def remaining_requests(
+    policy_id: str | None, counter: bytes, limit: RateLimit, requester: int | None, now: datetime
+) -> int:
     """Return how many more requests the limit allows in the current window.
 
     New requesters and proposed policies have the full limit.
     """
-    begin, _ = window(limit.period, now)
     if requester is None or policy_id is None:
         return limit.requests
-    counted = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=counter).first()
-    used = counted.used if counted is not None and counted.window_start >= begin else 0
+    begin = limit_window(limit.period, now).begin
+    usage = RuleUsage.objects.filter(requester_id=requester, policy_id=policy_id, rule=counter).first()
+    used = usage.used if usage is not None and usage.window_start >= begin else 0
     return max(limit.requests - used, 0)
 
 

@@ -17,7 +17,7 @@ from kit.bounded_cache import cached_by_json
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
-from licensing.policies.condition_values import Fields, expect, integer_reader, permission_name, require_choice
+from licensing.policies.condition_values import Fields, expect, integer_reader, parse_permission, require_choice
 from licensing.policies.conditions import Condition, as_list, parse_conditions
 from licensing.policies.facts import Facts, PayerFacts
 
@@ -28,7 +28,9 @@ class Action(StrEnum):
 
 
 ACTIONS = tuple(map(str, Action))
-REQUESTER, VISITOR = "requester", "visitor"  # whose accesses a rate limit counts
+# Whose accesses a rate limit counts.
+REQUESTER = "requester"
+VISITOR = "visitor"
 COUNTED = (REQUESTER, VISITOR)
 PERIODS = ("second", "minute", "hour", "day", "week", "month")
 FULL_ACCESS = "full_access"
@@ -121,13 +123,13 @@ class Rule:
         return 1_000 + texts + sum(condition.size for condition in self.conditions)
 
     @property
-    def wanted_permissions(self) -> list[str] | None:
+    def requested_permissions(self) -> list[str] | None:
         """The permissions of its `permission` condition, or None without one."""
         return find_values(self.conditions, "permission")
 
     def names(self, facts: Facts) -> bool:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
-        if facts.permission in self.permissions or facts.permission in (self.wanted_permissions or ()):
+        if facts.permission in self.permissions or facts.permission in (self.requested_permissions or ()):
             return True
         requester_ids = [as_list(condition.value) for condition in self.conditions if condition.name == "requesterId"]
         return any(facts.requester_id in values for values in requester_ids)
@@ -202,7 +204,7 @@ def parse_permissions(value: object, path: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise Fault(path, 'Must be an array of permissions such as ["read"].')
     expect(len(value) <= MAX_PERMISSIONS, path, f"Must have at most {MAX_PERMISSIONS} permissions.")
-    return tuple(dict.fromkeys(read_each(value, path, permission_name)))
+    return tuple(dict.fromkeys(read_each(value, path, parse_permission)))
 
 
 def parse_message(value: object, path: str) -> str:
@@ -279,7 +281,8 @@ def parse_rules(value: object) -> tuple[Rule, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise Fault("", RULES_SHAPE)
     expect(len(value) <= MAX_RULES, "", f"A policy has at most {MAX_RULES} rules.")
-    faults, rules = Faults(), []
+    faults = Faults()
+    rules = []
     for index, rule in enumerate(value):
         with faults:
             rules.append(parse_rule(rule, index))

@@ -18,7 +18,7 @@ from kit.values.json_values import Rendered
 from kit.values.numbers import MAX_INTEGER
 from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies import schemas
-from licensing.policies.condition_values import PERMISSION_SCHEMA, permission_name
+from licensing.policies.condition_values import PERMISSION_SCHEMA, parse_permission
 from licensing.policies.decision import Reason
 from licensing.policies.facts import TESTED, Fact
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
@@ -164,7 +164,7 @@ class PolicyTestSerializer(AsSent):
     requester = RequesterOfTestSerializer(help_text="The requester.")
     content = ContentOfTestSerializer(required=False, allow_null=True, help_text="The item's facts.")
     permission = PermissionField(
-        lambda text: permission_name(text, ""),
+        lambda text: parse_permission(text, ""),
         required=False,
         allow_null=True,
         help_text="What the requester wants to do.",

@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from kit.http.errors import AlreadyExists, InUse, ValidationFailed
+from kit.http.errors import AlreadyExists, ApiError, InUse, ValidationFailed
 from kit.rest.metadata import merge_metadata
 from kit.rest.resources import find
 from kit.values import ids
 from licensing.policies.models import Policy, PolicyRevision
-from licensing.policies.policy_tests import PolicyTest, Result, run_tests
+from licensing.policies.policy_tests import PolicyTest, TestResult, run_tests
 from licensing.policies.rules import parse_rules
 
 Fields = Mapping[str, object]  # validated fields of a policy
@@ -34,7 +34,7 @@ def build_revision(policy: Policy) -> PolicyRevision:
     )
 
 
-def keep_revision(policy: Policy) -> None:
+def save_revision(policy: Policy) -> None:
     build_revision(policy).save(force_insert=True)
 
 
@@ -44,18 +44,18 @@ def create_policy(account_id: str, fields: Fields) -> Policy:
 
     Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
-    policy = new_policy(account_id, fields, timezone.now())
+    policy = build_policy(account_id, fields, timezone.now())
     save_policy(policy)
-    keep_revision(policy)
+    save_revision(policy)
     audit.record("policy.created", policy, {})
     return policy
 
 
-def new_policy(account_id: str, fields: Fields, now: datetime) -> Policy:
+def build_policy(account_id: str, fields: Fields, now: datetime) -> Policy:
     """Build an unsaved policy. Raises ValidationFailed if one of its tests fails."""
     terms = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
     policy = Policy(account_id=account_id, created=now, **terms)
-    require_passing(policy)
+    require_passing_tests(policy)
     return policy
 
 
@@ -65,10 +65,12 @@ def update_policy(policy: Policy, fields: Fields) -> Policy:
 
     Raises ValidationFailed if one of its tests fails, and AlreadyExists if its externalId is in use.
     """
-    locked = lock(policy)
+    locked = lock_policy(policy)
     before = locked.audited()
     change_terms(locked, fields)
-    return write_version(locked, before, "policy.updated") if audit.diff(before, locked.audited()) else locked
+    if not audit.diff(before, locked.audited()):
+        return locked
+    return write_version(locked, before, "policy.updated")
 
 
 def change_terms(policy: Policy, fields: Fields) -> None:
@@ -86,8 +88,8 @@ def save_policy(policy: Policy) -> None:
     except IntegrityError:
         if external_id is None:
             raise
-        others = Policy.objects.of(policy.account_id).filter(external_id=external_id).exclude(pk=policy.pk)
-        holder = others.values_list("pk", flat=True).first()
+        same_id = Policy.objects.of(policy.account_id).filter(external_id=external_id).exclude(pk=policy.pk)
+        holder = same_id.values_list("pk", flat=True).first()
         if holder is None:
             raise
         raise external_id_conflict(external_id, holder) from None
@@ -100,45 +102,47 @@ def external_id_conflict(external_id: str, holder: str) -> AlreadyExists:
     )
 
 
-def lock(policy: Policy) -> Policy:
+def lock_policy(policy: Policy) -> Policy:
     return find(Policy.objects.of(policy.account_id).select_for_update(), policy.pk)
 
 
-def run_policy_tests(policy: Policy) -> list[Result]:
+def run_policy_tests(policy: Policy) -> list[TestResult]:
     """Run the policy's tests at the current time."""
     if not policy.tests:
         return []
     return run_tests(parse_rules(policy.rules), policy.default_action, policy.tests, timezone.now())
 
 
-def require_passing(policy: Policy) -> None:
+def require_passing_tests(policy: Policy) -> None:
     """Raises ValidationFailed naming each failing test."""
     failed = [result for result in run_policy_tests(policy) if not result.passed]
     if failed:
-        first, *further = (ValidationFailed(failure.sentence, param=f"tests[{failure.index}]") for failure in failed)
-        first.further = [*further]
-        raise first
+        faults: list[ApiError] = [
+            ValidationFailed(failure.sentence, param=f"tests[{failure.index}]") for failure in failed
+        ]
+        faults[0].further = faults[1:]
+        raise faults[0]
 
 
 @transaction.atomic
-def keep_test(policy: Policy, test: PolicyTest) -> Policy:
+def append_test(policy: Policy, test: PolicyTest) -> Policy:
     """Append a test to the policy's current ones. Raises ValidationFailed, like an update."""
-    locked = lock(policy)
+    locked = lock_policy(policy)
     return update_policy(locked, {"tests": [*locked.tests, test]})
 
 
 def write_version(locked: Policy, before: dict[str, object], action: str) -> Policy:
-    next_version(locked, timezone.now())
+    advance_version(locked, timezone.now())
     save_policy(locked)
-    keep_revision(locked)
+    save_revision(locked)
     audit.record(action, locked, before)
     epochs.bump(locked.account_id, {ids.id_to_hex("pol", locked.pk)})
     return locked
 
 
-def next_version(policy: Policy, now: datetime) -> None:
+def advance_version(policy: Policy, now: datetime) -> None:
     """Make the changed policy its next version, in memory. Raises ValidationFailed if one of its tests fails."""
-    require_passing(policy)
+    require_passing_tests(policy)
     policy.version += 1
     policy.updated = now
 
@@ -152,10 +156,13 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
     revision = PolicyRevision.objects.filter(policy=policy, version=version).first()
     if revision is None:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")
-    locked = lock(policy)
+    locked = lock_policy(policy)
     before = locked.audited()
-    locked.name, locked.description = revision.name, revision.description
-    locked.rules, locked.default_action, locked.mode = revision.rules, revision.default_action, revision.mode
+    locked.name = revision.name
+    locked.description = revision.description
+    locked.rules = revision.rules
+    locked.default_action = revision.default_action
+    locked.mode = revision.mode
     locked.tests = revision.tests
     return write_version(locked, before, "policy.rolled_back")
 
@@ -168,9 +175,8 @@ def delete_policy(policy: Policy) -> None:
         return
     links = locked.content.of(locked.account_id).count()
     if links:
-        raise InUse(
-            f"{links} content item{'s' if links > 1 else ''} still link{'' if links > 1 else 's'} to this policy."
-        )
+        subject = "1 content item still links" if links == 1 else f"{links} content items still link"
+        raise InUse(f"{subject} to this policy.")
     site = locked.site_rules.values_list("site__host", flat=True).first()
     if site is not None:
         raise InUse(f"The site {site} still has rules with this policy.")

@@ -45,7 +45,7 @@ class Standing(Struct, frozen=True, gc=False):
 
 
 @lru_cache(maxsize=1_000)
-def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
+def asserted_standing(license_type: str | None, has_valid_license: bool) -> Standing:
     """Return the standing that the caller asserts."""
     return Standing(
         licenses=(HeldLicense(license_type),) if license_type is not None or has_valid_license else (),
@@ -55,10 +55,10 @@ def vouched_for(license_type: str | None, has_valid_license: bool) -> Standing:
     )
 
 
-def vouched_by(asserted: Mapping[str, object]) -> Standing:
+def parse_asserted_standing(asserted: Mapping[str, object]) -> Standing:
     """Return the standing asserted in these members of the API's `requester`."""
     license_type = asserted.get("licenseType")
-    return vouched_for(
+    return asserted_standing(
         license_type if isinstance(license_type, str) else None, asserted.get("hasValidLicense") is True
     )
 
@@ -70,12 +70,12 @@ def build_standing(licenses: Iterable[HeldLicense], *, has_lapsed: bool) -> Stan
     return Standing(types, bool(valid), has_lapsed and not valid, licenses=valid)
 
 
-def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = None) -> Standing | None:
+def standing_at(terms: Iterable[Term], now: datetime, presented_id: str | None = None) -> Standing | None:
     """Return the standing by the service's licences for an item, which must be sorted by start; None if none has
     started.
 
-    Only the first valid licence per type is kept, because rules cannot distinguish others. A valid `presented` licence
-    is used alone.
+    Only the first valid licence per type is kept, because rules cannot distinguish others. A valid licence
+    `presented_id` is used alone.
     """
     valid: dict[str | None, HeldLicense] = {}
     has_begun = has_lapsed = False
@@ -83,7 +83,7 @@ def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = No
         if term.starts_at > now:
             break
         has_begun = True
-        if presented is not None and term.license.id == presented and term.is_valid(now):
+        if presented_id is not None and term.license.id == presented_id and term.is_valid(now):
             return build_standing([term.license], has_lapsed=False)
         if term.revoked:
             continue
@@ -91,7 +91,9 @@ def standing_at(terms: Iterable[Term], now: datetime, presented: str | None = No
             has_lapsed = True
         else:
             valid.setdefault(term.license.license_type, term.license)
-    return build_standing(valid.values(), has_lapsed=has_lapsed) if has_begun else None
+    if not has_begun:
+        return None
+    return build_standing(valid.values(), has_lapsed=has_lapsed)
 
 
 def build_facts(

@@ -59,7 +59,9 @@ class PolicyViewSet(BulkViewSet[Policy]):
     tagged = BulkViewSet.tagged | {"rollback"}
     conditional = BulkViewSet.conditional | {"rollback"}
     exportable = {"list": "policies"}
-    bulk_class, bulk_serializer, bulk_name = PolicyBulk, PolicyBulkSerializer, "policy"
+    bulk_class = PolicyBulk
+    bulk_serializer = PolicyBulkSerializer
+    bulk_name = "policy"
     serializer_class = PolicySerializer
     filterset_class = PolicyFilters
     queryset = Policy.objects.kept()

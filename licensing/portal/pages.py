@@ -25,8 +25,10 @@ from licensing.portal import services
 from licensing.portal.models import PortalSession
 from licensing.portal.serializers import LICENSES, STATEMENTS, WALLETS
 
-COOKIE, PATH = "portal_session", "/portal/"
-MAX_LICENSES, MAX_STATEMENTS = 100, 60
+COOKIE = "portal_session"
+PATH = "/portal/"
+MAX_LICENSES = 100
+MAX_STATEMENTS = 60
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": content_security_policy(),

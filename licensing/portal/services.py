@@ -67,5 +67,5 @@ def redeem(session: PortalSession) -> str | None:
     now = timezone.now()
     token = secrets.token_urlsafe(TOKEN_BYTES)
     unredeemed = PortalSession.objects.filter(pk=session.pk, redeemed_at=None, expires_at__gt=now)
-    begun = unredeemed.update(digest=keytext.digest(token), redeemed_at=now, expires_at=now + SESSION_LIFETIME)
-    return token if begun else None
+    redeemed = unredeemed.update(digest=keytext.digest(token), redeemed_at=now, expires_at=now + SESSION_LIFETIME)
+    return token if redeemed else None

@@ -8,7 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.keys.permissions import require
-from licensing.customers.views import RequesterPathViewSet, nested_route
+from licensing.customers.routes import post_below_path
+from licensing.customers.views import RequesterPathViewSet
 from licensing.portal import services
 from licensing.portal.serializers import SCOPES, STATEMENTS, PortalSessionSerializer
 
@@ -40,6 +41,6 @@ class PortalSessionViewSet(RequesterPathViewSet):
         return Response(PortalSessionSerializer(session, context=context).data)
 
 
-portal_sessions_route = nested_route(
+portal_sessions_route = post_below_path(
     PortalSessionViewSet.as_view({"post": "create_session"}, detail=True), "portal-sessions"
 )

@@ -29,7 +29,8 @@ def get_names(requesters: Collection[tuple[str, str]]) -> dict[tuple[str, str], 
     """Return the names of those (account, id) that exist, and lock them until the transaction ends."""
     if not requesters:
         return {}
-    accounts, requester_ids = {account for account, _ in requesters}, {requester_id for _, requester_id in requesters}
+    accounts = {account for account, _ in requesters}
+    requester_ids = {requester_id for _, requester_id in requesters}
     rows = Requester.objects.filter(account__in=accounts, requester_id__in=requester_ids).order_by("pk")
     stored = rows.select_for_update(no_key=True).values_list("account_id", "requester_id", "name")
     return {
@@ -46,9 +47,11 @@ def customers_named(account_id: str, name: str) -> list[Requester]:
     same_id = Requester.objects.filter(account_id=account_id, requester_id=name)
     if same_id.exclude(name=None, licenses_revision=None).exists():
         return []
-    words = Requester.objects.filter(account_id=account_id, name__has_words=name)
+    by_words = Requester.objects.filter(account_id=account_id, name__has_words=name)
     return [
-        requester for requester in words.order_by("pk")[:100] if (requester.name or "").casefold() == name.casefold()
+        requester
+        for requester in by_words.order_by("pk")[:100]
+        if (requester.name or "").casefold() == name.casefold()
     ][:3]
 
 
@@ -80,7 +83,8 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
         setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)
     if audit.diff(before, locked.audited()):
         if locked.merged_into is not None:
-            former, current = locked.requester_id[:100], locked.merged_into.requester_id[:100]
+            former = locked.requester_id[:100]
+            current = locked.merged_into.requester_id[:100]
             raise InUse(f"{former!r} was merged into {current!r}. Change {current!r} instead.")
         locked.updated = timezone.now()
         locked.save(update_fields=[*fields, "updated"])
@@ -109,8 +113,8 @@ def find_or_create(account_id: str, requester_id: str, name: str | None) -> Requ
 def current_ids(account_id: str, requester_ids: Iterable[object]) -> dict[str, str]:
     """Return the current ids of merged requesters, by their former ids."""
     merged_ones = Requester.objects.filter(account_id=account_id, requester_id__in=set(requester_ids) - {None})
-    merged = merged_ones.filter(merged_into__isnull=False)
-    return dict(merged.values_list("requester_id", "merged_into__requester_id"))
+    merged_again = merged_ones.filter(merged_into__isnull=False)
+    return dict(merged_again.values_list("requester_id", "merged_into__requester_id"))
 
 
 def create_missing(account_id: str, names: Mapping[str, str | None]) -> None:

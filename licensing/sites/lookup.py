@@ -1,6 +1,6 @@
 """Look up sites with what decides their pages: rules, and the versions of the rules' policies."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -13,13 +13,13 @@ from licensing.policies.models import Policy
 from licensing.sites.models import Site, at_hosts
 
 VERSIONS = Prefetch("rules__policy", Policy.objects.only("version"))
-MAX_KEPT = 16 * 1024 * 1024  # bytes of sites in memory
+MAX_SITE_BYTES = 16 * 1024 * 1024  # bytes of sites in memory
 BYTES_OF_MODEL = 1_000  # of a site, a rule or a policy, approximately
 BYTES_OF_PART = 60  # of a compiled pattern
-MAX_KEPT_HOSTS = 2 * 1024 * 1024  # characters
+MAX_HOST_CHARACTERS = 2 * 1024 * 1024  # characters
 
 
-def weigh(site: Site) -> int:
+def size_in_bytes(site: Site) -> int:
     rules = [rule.pattern for rule in site.rules.all()]
     parts = sum(pattern.count("*") for pattern in rules)
     return BYTES_OF_MODEL + 2 * BYTES_OF_MODEL * len(rules) + 2 * sum(map(len, rules)) + BYTES_OF_PART * parts
@@ -27,20 +27,20 @@ def weigh(site: Site) -> int:
 
 # By account, its epoch and host. Every change of a site or policy raises the epoch, so a site that was read after an
 # epoch is the same for as long as the account has that epoch.
-cached_sites: BoundedCache[tuple[str, int, str], Site] = BoundedCache(weigh, MAX_KEPT)
+cached_sites: BoundedCache[tuple[str, int, str], Site] = BoundedCache(size_in_bytes, MAX_SITE_BYTES)
 empty_on_promotion(cached_sites.clear)
 # By account and host: all hosts of its site when that was last found, if there were several.
-latest_hosts: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(
-    lambda hosts: sum(map(len, hosts)), MAX_KEPT_HOSTS
+hosts_of_site_cache: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(
+    lambda hosts: sum(map(len, hosts)), MAX_HOST_CHARACTERS
 )
 
 
-def expected_hosts(account_id: str, host: str) -> tuple[str, ...]:
+def probable_hosts(account_id: str, host: str) -> tuple[str, ...]:
     """Return the hosts that probably share their pages with this one. Compare them with those of its site."""
-    return latest_hosts.get((account_id, host)) or (host,)
+    return hosts_of_site_cache.get((account_id, host)) or (host,)
 
 
-def known_site(account_id: str, epoch: int, host: str) -> Site | None:
+def cached_site(account_id: str, epoch: int, host: str) -> Site | None:
     """Return the account's site if this process has read it at this epoch."""
     return cached_sites.get((account_id, epoch, host))
 
@@ -50,20 +50,30 @@ def find_sites(account_id: str, hosts: Collection[str], epoch: int | None = None
 
     With `epoch`, which the caller read first, sites read before serve again.
     """
-    known_sites = {host: known_site(account_id, epoch, host) for host in hosts} if epoch is not None else {}
-    sites = {host: site for host, site in known_sites.items() if site is not None}
-    if missing := set(hosts) - sites.keys():
-        found = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
-        for site in found.prefetch_related(VERSIONS, "aliases"):
+    sites: dict[str, Site] = {}
+    if epoch is not None:
+        for host in hosts:
+            site = cached_site(account_id, epoch, host)
+            if site is not None:
+                sites[host] = site
+    missing = set(hosts) - sites.keys()
+    if missing:
+        rows = Site.objects.filter(at_hosts(missing), account_id=account_id).defer("robots_txt")
+        for site in rows.prefetch_related(VERSIONS, "aliases"):
             for host in missing.intersection(site.hosts):
                 sites[host] = site
                 if epoch is not None:
                     cached_sites.put((account_id, epoch, host), site)
-    for host in hosts:
-        together = sites[host].hosts if host in sites else (host,)
-        if expected_hosts(account_id, host) != together:
-            latest_hosts.put((account_id, host), together)
+    remember_hosts(account_id, hosts, sites)
     return sites
+
+
+def remember_hosts(account_id: str, hosts: Collection[str], sites: Mapping[str, Site]) -> None:
+    """Let `probable_hosts` know the hosts of these sites."""
+    for host in hosts:
+        site_hosts = sites[host].hosts if host in sites else (host,)
+        if probable_hosts(account_id, host) != site_hosts:
+            hosts_of_site_cache.put((account_id, host), site_hosts)
 
 
 def is_own_host(host: str) -> bool:

@@ -37,15 +37,15 @@ def candidate_pages(page: RequestedPages, items: Iterable[Content]) -> list[Cand
     parameters wins over one matching fewer. An item registered under this very URL wins over all.
     """
     by_path: dict[str, dict[Parameters, Content]] = {path: {} for path in page.paths}
-    same: dict[str, Content] = {}
+    registered_under_url: dict[str, Content] = {}
     for item in sorted(items, key=lambda item: (item.created, item.pk)):
         registered = RegisteredPage.from_url(item.source or "", settings.SAME_PAGE)
         if page.is_at(registered.host) and registered.path in by_path and registered.parameters <= page.parameters:
             keep_newest(by_path[registered.path], registered.parameters, item)
             if without_host(page_spelling(item.source or "", settings.SAME_PAGE)) == without_host(page.spelling):
-                keep_newest(same, page.spelling, item)
-    if same:
-        return [Candidate(page.readings[0], same[page.spelling])]
+                keep_newest(registered_under_url, page.spelling, item)
+    if registered_under_url:
+        return [Candidate(page.readings[0], registered_under_url[page.spelling])]
     return [
         Candidate(spellings, item)
         for spellings in page.readings
@@ -67,5 +67,9 @@ def most_specific_items(page: RequestedPages, items: dict[Parameters, Content]) 
     """Return the items that no more specific item overrides; None stands for the page without their parameters."""
     items_by_parameters: dict[Parameters, Content | None] = {frozenset(): None, **items}
     certain = page.sure_parameters
-    sure = [parameters for parameters in items if parameters <= certain]
-    return [item for parameters, item in items_by_parameters.items() if not any(parameters < other for other in sure)]
+    certain_parameters = [parameters for parameters in items if parameters <= certain]
+    return [
+        item
+        for parameters, item in items_by_parameters.items()
+        if not any(parameters < other for other in certain_parameters)
+    ]

@@ -20,7 +20,9 @@ MAX_CHARACTERS = 20_000  # of all patterns of a site
 MAX_QUICK = 500  # comparisons of a path with parts of patterns
 MAX_COMPARISONS = 250_000  # for a page: 100 paths and a site of 200 patterns with 10 wildcards each
 PATTERN = rf"^/[^\s?#$*]*(\*[^\s?#$*]*){{0,{MAX_WILDCARDS}}}\$?$"  # for JSON Schema
-LONG_PART, LONG_PATH = 16, 256  # characters from which on str.find may compare each part many times
+# Characters from which on str.find may compare each part many times.
+LONG_PART = 16
+LONG_PATH = 256
 
 Find = Callable[[str, int], re.Match[str] | None]
 
@@ -66,18 +68,18 @@ class Pattern(Struct, frozen=True, dict=True):
         parts = self.parts
         if not path.startswith(parts[0]):
             return 0
-        at = len(parts[0])
+        position = len(parts[0])
         last = len(parts) - 1
         if last == 0:
-            return int(not self.is_anchored or len(path) == at)
+            return int(not self.is_anchored or len(path) == position)
         for index in range(1, last):
-            at = find_end(parts[index], path, at)
-            if at < 0:
+            position = find_end(parts[index], path, position)
+            if position < 0:
                 return index
         if self.is_anchored:
-            matches = len(path) - len(parts[last]) >= at and path.endswith(parts[last])
+            matches = len(path) - len(parts[last]) >= position and path.endswith(parts[last])
         else:
-            matches = find_end(parts[last], path, at) >= 0
+            matches = find_end(parts[last], path, position) >= 0
         return last + matches
 
 
@@ -102,7 +104,9 @@ def normal_part(text: str) -> str:
     return SLASHES.sub("/", decode(text))
 
 
-compiled = lru_cache(maxsize=10_000)(Pattern.from_text)
+@lru_cache(maxsize=10_000)
+def compile_pattern(text: str) -> Pattern:
+    return Pattern.from_text(text)
 
 
 class HasPattern(Protocol):
@@ -116,7 +120,7 @@ class RuleTable(Generic[R]):
     """Rules of a site, ready to be matched with many pages. `comparisons` is the most that one path can take."""
 
     def __init__(self, rules: Iterable[R]) -> None:
-        pairs = [(compiled(rule.pattern), rule) for rule in rules]
+        pairs = [(compile_pattern(rule.pattern), rule) for rule in rules]
         self.by_rank = sorted(pairs, key=lambda pair: -pair[0].length)
         self.comparisons = sum(len(pattern.parts) for pattern, _ in pairs)
 
@@ -137,7 +141,7 @@ class RuleTable(Generic[R]):
         return None
 
 
-def overlap(pattern: Pattern, other: Pattern) -> bool:
+def patterns_overlap(pattern: Pattern, other: Pattern) -> bool:
     """Whether some text matches both patterns. Takes linear time.
 
     If both have a wildcard, all middle parts fit between a common beginning and a common end, one after the other.

@@ -3,7 +3,11 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-MAX_NAME, MAX_MESSAGE, MAX_LINK_URL, MAX_LINK_LABEL = 100, 500, 500, 60  # characters
+# Characters.
+MAX_NAME = 100
+MAX_MESSAGE = 500
+MAX_LINK_URL = 500
+MAX_LINK_LABEL = 60
 
 
 class RefusalTexts(NamedTuple):

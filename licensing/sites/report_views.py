@@ -30,7 +30,8 @@ class SiteReportViewSet(AccountViewSet):
         if site_id is None:
             return None
         sites = Site.objects.filter(account_id=self.account_id)
-        site = sites.filter(pk=site_id).first() if ids.decode("site", site_id) is not None else None
+        is_id = ids.decode("site", site_id) is not None
+        site = sites.filter(pk=site_id).first() if is_id else None
         if site is None:
             raise InvalidRequest("There is no such site.", param="siteId")
         return site

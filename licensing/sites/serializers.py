@@ -10,7 +10,7 @@ from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from licensing.policies.modes import MODES
 from licensing.sites.models import AskedVisitors, Site
-from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compiled, pattern_error, size_error
+from licensing.sites.patterns import MAX_PATTERN, MAX_WILDCARDS, PATTERN, compile_pattern, pattern_error, size_error
 from licensing.sites.refusal_texts import MAX_LINK_LABEL, MAX_LINK_URL, MAX_MESSAGE, MAX_NAME
 from licensing.sites.services import RuleFields
 from licensing.sites.verification import dns_record, file_url, txt_name
@@ -48,7 +48,8 @@ class SiteRuleSerializer(StrictSerializer):
         return {"policy_id": None, **super().to_internal_value(data)}
 
     def validate_pattern(self, text: str) -> str:
-        if error := pattern_error(text):
+        error = pattern_error(text)
+        if error:
             raise serializers.ValidationError(error)
         return text
 
@@ -57,11 +58,12 @@ class SiteRules(Several):
     def validate(self, rules: list[RuleFields]) -> list[RuleFields]:
         seen = set()
         for index, rule in enumerate(rules):
-            pattern = compiled(rule["pattern"])
+            pattern = compile_pattern(rule["pattern"])
             if pattern in seen:
                 raise serializers.ValidationError({f"[{index}].pattern": ["Another rule has this pattern."]})
             seen.add(pattern)
-        if error := size_error(rule["pattern"] for rule in rules):
+        error = size_error(rule["pattern"] for rule in rules)
+        if error:
             raise serializers.ValidationError(error)
         return rules
 

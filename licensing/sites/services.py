@@ -33,8 +33,8 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     aliases: Sequence[str] | None = fields.get("aliases")
     for name in fields.keys() - {"rules", "aliases"}:
         setattr(site, name, fields[name])
-    adding = site._state.adding
-    former_aliases = [] if adding else site.ordered_aliases
+    is_new = site._state.adding
+    former_aliases = [] if is_new else site.ordered_aliases
     if aliases is not None or before.get("host") != site.host:
         epochs.hold(site.account_id)  # so that no two sites take a host at once
         check_hosts(site, former_aliases if aliases is None else aliases)
@@ -45,21 +45,21 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
                 param="host",
             )
         site.verified_at = None
-    if not adding:
+    if not is_new:
         new_rules = site.rendered_rules if rules is None else [render_rule(**rule) for rule in rules]
         new_aliases = former_aliases if aliases is None else list(aliases)
         if not audit.diff(before, {**site.audited(), "rules": new_rules, "aliases": new_aliases}):
             return site
         site.updated = timezone.now()
-    if adding:
+    if is_new:
         site.pages = Content(account_id=site.account_id, created=site.created, deleted_at=site.created)
     site.pages.title = f"Pages of {site.host}"
     site.pages.updated = site.updated
     try:
         with transaction.atomic():
-            site.pages.save(force_insert=adding)
+            site.pages.save(force_insert=is_new)
             site.pages_id = site.pages.pk
-            site.save(force_insert=adding)
+            site.save(force_insert=is_new)
     except IntegrityError:
         others = Site.objects.filter(account_id=site.account_id, host=site.host).exclude(pk=site.pk)
         holder = others.values_list("pk", flat=True).first()
@@ -134,8 +134,8 @@ def verify_site(site: Site, evidence: Evidence) -> Site:
 
     Other sites of the host whose records are gone lose their verification.
     """
-    same_host = list(Site.objects.select_for_update().filter(host=evidence.host).order_by("pk"))
-    locked = next((locked_site for locked_site in same_host if locked_site.pk == site.pk), None)
+    sites_of_host = list(Site.objects.select_for_update().filter(host=evidence.host).order_by("pk"))
+    locked = next((locked_site for locked_site in sites_of_host if locked_site.pk == site.pk), None)
     if locked is None:
         find(Site.objects.filter(account_id=site.account_id), site.pk)  # it may have been deleted meanwhile
         raise ValidationFailed("The host has changed meanwhile. Verify the new one.", param="host")
@@ -143,7 +143,7 @@ def verify_site(site: Site, evidence: Evidence) -> Site:
     if not evidence.proves(record):
         where = " ".join(location.finding for location in (evidence.file, evidence.txt))
         raise ValidationFailed(f"The record {record} was not found. {where}", param="host")
-    for other in same_host:
+    for other in sites_of_host:
         if other.verified_at is not None and evidence.disproves(dns_record(other.pk)):
             with acting_as(SYSTEM):  # another account's log must not name this key
                 set_verified(other, is_verified=False)

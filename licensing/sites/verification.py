@@ -18,12 +18,12 @@ from kit.outbound.destinations import DestinationRefused
 FILE = "/.well-known/content-access-licensing.txt"
 LABEL = "_content-access-licensing"  # prefix of the TXT records' names
 # of a fetch
-SECONDS = 5
+TIMEOUT_SECONDS = 5
 MAX_BYTES = 64 * 1024
-GONE = (404, 410)
+GONE_STATUSES = (404, 410)
 
 
-class Place(Struct, frozen=True):
+class VerificationSource(Struct, frozen=True):
     """The records found in one place, or the `problem` that prevented reading them."""
 
     name: str  # a URL or DNS name
@@ -35,15 +35,16 @@ class Place(Struct, frozen=True):
         """Explain why this place does not have the expected record."""
         if self.problem:
             return f"{self.name}: {self.problem}"
-        return f"{self.name}: {'there are other records' if self.records else 'there is no record'}."
+        finding = "there are other records" if self.records else "there is no record"
+        return f"{self.name}: {finding}."
 
 
 class Evidence(Struct, frozen=True):
     """The records that a host published at the time of a look-up."""
 
     host: str
-    file: Place
-    txt: Place
+    file: VerificationSource
+    txt: VerificationSource
 
     def proves(self, record: str) -> bool:
         return record in self.file.records or record in self.txt.records
@@ -72,29 +73,33 @@ async def look_at_host(host: str) -> Evidence:
 
 async def fetch(url: str) -> Reply:
     headers = {"User-Agent": "content-access-licensing"}
-    return await Client().send("GET", url, headers, seconds=SECONDS, most_bytes=MAX_BYTES)
+    return await Client().send("GET", url, headers, seconds=TIMEOUT_SECONDS, most_bytes=MAX_BYTES)
 
 
-async def read_file(host: str) -> Place:
+async def read_file(host: str) -> VerificationSource:
     url = file_url(host)
     try:
         reply = await fetch(url)
     except (DestinationRefused, Unreachable) as error:
-        return Place(url, problem=str(error))
-    if reply.status in GONE:
-        return Place(url)
+        return VerificationSource(url, problem=str(error))
+    if reply.status in GONE_STATUSES:
+        return VerificationSource(url)
     if reply.status != 200:
-        return Place(url, problem=f"it is answered with {reply.status}.")
-    return Place(url, frozenset(line.strip() for line in reply.body.decode("utf-8", "replace").splitlines()))
+        return VerificationSource(url, problem=f"it is answered with {reply.status}.")
+    return VerificationSource(
+        url, frozenset(line.strip() for line in reply.body.decode("utf-8", "replace").splitlines())
+    )
 
 
-async def read_txt(host: str, resolver: dns.asyncresolver.Resolver | None = None) -> Place:
+async def read_txt(host: str, resolver: dns.asyncresolver.Resolver | None = None) -> VerificationSource:
     name = txt_name(host)
     try:
         resolver = resolver or dns.asyncresolver.Resolver()
-        answer = await resolver.resolve(name, "TXT", search=False, lifetime=SECONDS)
+        answer = await resolver.resolve(name, "TXT", search=False, lifetime=TIMEOUT_SECONDS)
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
-        return Place(name)
+        return VerificationSource(name)
     except (dns.exception.DNSException, OSError):
-        return Place(name, problem="the name servers do not answer.")
-    return Place(name, frozenset(b"".join(record.strings).decode("ascii", "replace").strip() for record in answer))
+        return VerificationSource(name, problem="the name servers do not answer.")
+    return VerificationSource(
+        name, frozenset(b"".join(record.strings).decode("ascii", "replace").strip() for record in answer)
+    )

@@ -14,7 +14,9 @@ from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
 SEARCHED = 5_000  # newest decisions of the account, because they have no index by site
-MOST_VISITS, LEAST_VISITS = 1_000, 50  # to compare
+# Visits to compare.
+MOST_VISITS = 1_000
+LEAST_VISITS = 50
 FEW = 5
 NEARLY_ALL = 0.95
 BY_ADDRESS = frozenset({Identification.ADDRESS, Identification.REVERSE_DNS})  # verify a crawler
@@ -39,8 +41,8 @@ class Visit(NamedTuple):
 def newest_visits(site: Site) -> list[Visit]:
     """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
     newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
-    own = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
-    rows = own.exclude(facts__has_key="imported").order_by("-created", "-pk")
+    visits_of_site = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
+    rows = visits_of_site.exclude(facts__has_key="imported").order_by("-created", "-pk")
     facts = [KT(f"facts__{name}") for name in ("ip", "userAgent", "identifiedBy")]
     return [Visit(*row) for row in rows.values_list("created", "requester_id", *facts)[:MOST_VISITS]]
 

@@ -68,10 +68,10 @@ def end_of_step(begin: datetime, end: datetime) -> datetime:
     Ids have milliseconds, and `recorded` filters by them.
     """
     moments = recorded(begin, end).order_by("pk").values_list("created", flat=True)
-    further = moments[MOST_DECISIONS : MOST_DECISIONS + 1].first()
-    if further is None:
+    next_moment = moments[MOST_DECISIONS : MOST_DECISIONS + 1].first()
+    if next_moment is None:
         return end
-    moment = further.replace(microsecond=further.microsecond // 1_000 * 1_000)
+    moment = next_moment.replace(microsecond=next_moment.microsecond // 1_000 * 1_000)
     return moment if moment > begin else end
 
 
@@ -84,13 +84,13 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
 
     Reads before locking, because decisions of past minutes change only by imports, which `imports` shows.
     """
-    counted = VisitsCounted.objects.filter(until=begin).first()
-    if counted is None:
+    progress = VisitsCounted.objects.filter(until=begin).first()
+    if progress is None:
         return False
     # A killed deletion may have left decisions of an account that is gone.
     usage, sites = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
     with unsynced():  # a lost count is repeated
-        if not VisitsCounted.objects.filter(until=begin, imports=counted.imports).update(until=end):
+        if not VisitsCounted.objects.filter(until=begin, imports=progress.imports).update(until=end):
             return False
         store(usage, sites)
     return True

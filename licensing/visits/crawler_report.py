@@ -73,7 +73,8 @@ def crawler_report(usage: Usage, by: By, most_priced: int = MAX_PRICED) -> Crawl
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
         crawls = sum_by_key((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
-        paid, stakes = sums_by_name(revenue, name_crawler), sums_by_name(at_stake, name_crawler)
+        paid = sums_by_name(revenue, name_crawler)
+        stakes = sums_by_name(at_stake, name_crawler)
         return {name: Taker(counts, 0, paid.get(name, {}), stakes.get(name, {})) for name, counts in crawls.items()}
 
     operators = grouped(lambda crawler: crawler.operator)
@@ -108,10 +109,10 @@ def crawler_report(usage: Usage, by: By, most_priced: int = MAX_PRICED) -> Crawl
 
 
 def sums_by_name(sums: Iterable[tuple[Crawler, Sums]], name_crawler: Callable[[Crawler], str]) -> dict[str, Sums]:
-    several: defaultdict[str, list[Sums]] = defaultdict(list)
+    sums_of_group: defaultdict[str, list[Sums]] = defaultdict(list)
     for crawler, amounts in sums:
-        several[name_crawler(crawler)].append(amounts)
-    return {name: added_up(amounts) for name, amounts in several.items()}
+        sums_of_group[name_crawler(crawler)].append(amounts)
+    return {name: added_up(amounts) for name, amounts in sums_of_group.items()}
 
 
 def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
@@ -158,11 +159,11 @@ def charges_for(
 
 
 def revenue_at_stake(
-    choice: Choice, crawlers: Mapping[int, Crawler], most: int
+    choice: Choice, crawlers: Mapping[int, Crawler], max_priced: int
 ) -> tuple[list[tuple[Crawler, Sums]], bool]:
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
     denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
-    prices = price_denials(denials, most)
-    known = current_table.get().by_requester
-    return [(known[name], sums) for name, sums in prices.by_requester.items()], prices.has_more
+    prices = price_denials(denials, max_priced)
+    crawler_of_requester = current_table.get().by_requester
+    return [(crawler_of_requester[name], sums) for name, sums in prices.by_requester.items()], prices.has_more

@@ -15,7 +15,7 @@ from kit.values.decimals import render_amount
 from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
-from licensing.edge.observed import shown as shown_sums
+from licensing.edge.observed import render_sums
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
 from licensing.visits.crawler_report import By, Taker, crawler_report
 from licensing.visits.figures import Visits
@@ -179,8 +179,8 @@ def present_counts(crawls: Visits) -> dict[str, object]:
 def present_taker(taker: Taker) -> dict[str, object]:
     return {
         **present_counts(taker.crawls),
-        "revenue": shown_sums(taker.revenue),
-        "revenueAtStake": shown_sums(taker.at_stake),
+        "revenue": render_sums(taker.revenue),
+        "revenueAtStake": render_sums(taker.at_stake),
     }
 
 

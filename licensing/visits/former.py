@@ -26,16 +26,16 @@ Counts = dict[UsageKey, Visits]
 
 def move_former_counts() -> int:
     """Move all counts. Returns their number."""
-    return sum(moved for moved, _ in move_chunks())
+    return sum(count for count, _ in move_chunks())
 
 
 def move_chunks() -> Iterator[tuple[int, int]]:
     """Do the same in steps. Each yields twice how many rows it has moved."""
-    moved = 0
+    total = 0
     while chunk := move_chunk():
-        moved += chunk
+        total += chunk
         yield chunk, chunk
-    if moved:
+    if total:
         purge_unused()
 
 
@@ -49,8 +49,8 @@ def move_chunk() -> int:
         list(VisitsCounted.objects.select_for_update())  # locks out other writers of counts
         visitors = list(VisitorDay.objects.order_by("pk")[:CHUNK])
         days = list(PageDay.objects.order_by("pk").select_related("page")[: CHUNK - len(visitors)])
-        left = CHUNK - len(visitors) - len(days)
-        referrals = list(ReferralDay.objects.order_by("pk").select_related("page")[:left])
+        room = CHUNK - len(visitors) - len(days)
+        referrals = list(ReferralDay.objects.order_by("pk").select_related("page")[:room])
         usage: Counts = {}
         add_visitors(usage, visitors)
         add_days(usage, days)
@@ -84,15 +84,15 @@ def add_days(usage: Counts, rows: Sequence[PageDay]) -> None:
 def add_referrals(usage: Counts, rows: Sequence[ReferralDay]) -> None:
     """Add the referrals as allowed at the start of their day: answers and moments are unknown."""
     for row in rows:
-        seen = start_of_day(row.day, UTC)
+        seen_at = start_of_day(row.day, UTC)
         key = UsageKey(row.account_id, Kind.REFERRER, row.day, referrer=row.host)
-        add_visits(usage, key, Visits(row.referrals, 0, 0, seen))
+        add_visits(usage, key, Visits(row.referrals, 0, 0, seen_at))
         page = key._replace(kind=Kind.REFERRER_OF_PAGE, url=with_https(row.page.url))
-        add_visits(usage, page, Visits(row.referrals, 0, 0, seen))
+        add_visits(usage, page, Visits(row.referrals, 0, 0, seen_at))
 
 
 def keep_pages(pages: Sequence[Page]) -> dict[PageName, int]:
     """Create the https pages that are new. The others keep their site, which may have decided later."""
     sites = {(page.account_id, with_https(page.url)): page.site_id for page in pages}
-    there = {(page.account_id, page.url) for page in stored_pages(sites)}
-    return keep_urls({name: None if name in there else site for name, site in sites.items()})
+    existing = {(page.account_id, page.url) for page in stored_pages(sites)}
+    return keep_urls({name: None if name in existing else site for name, site in sites.items()})

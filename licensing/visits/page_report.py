@@ -50,8 +50,8 @@ def page_report(usage: Usage) -> PageReport:
     visitors = ranking(usage.visitors)
     pages = top_pages(usage)
     by_page = visitors_by_page(usage, pages)
-    shown = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
-    requesters = Requester.objects.in_bulk(shown)
+    shown_crawlers = {pk for (pk, _), _ in visitors} | {pk for ranked in by_page.values() for pk, _ in ranked}
+    requesters = Requester.objects.in_bulk(shown_crawlers)
     return PageReport(
         total=sum(days.values(), Visits()),
         days=dict(sorted(days.items())),
@@ -78,20 +78,22 @@ def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
     """Return URL and visits of the pages with most visits."""
     rows = usage.choice.rows(Kind.VISITOR_OF_PAGE)
     waiting = sum_by_key((key.url, visits) for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items())
-    there = {page.pk: page.url for page in stored_pages({(key.account, key.url) for key in usage.waiting})}
-    most = top_counted(rows, "page_id", set(there))
-    urls = there | dict(Page.objects.filter(pk__in=most.keys() - there.keys()).values_list("pk", "url"))
-    counted = ((urls[pk], visits) for pk, visits in most.items())
-    return ranking(sum_by_key(chain(counted, waiting.items())))  # several accounts may have pages of the same URL
+    url_of_page = {page.pk: page.url for page in stored_pages({(key.account, key.url) for key in usage.waiting})}
+    visits_of_page = top_counted(rows, "page_id", set(url_of_page))
+    urls = url_of_page | dict(
+        Page.objects.filter(pk__in=visits_of_page.keys() - url_of_page.keys()).values_list("pk", "url")
+    )
+    url_visits = ((urls[pk], visits) for pk, visits in visits_of_page.items())
+    return ranking(sum_by_key(chain(url_visits, waiting.items())))  # several accounts may have pages of the same URL
 
 
 def top_counted(rows: QuerySet[EdgeUsage], name: str, waiting: set[Key]) -> dict[Key, Visits]:
     """Return the counted visits of the groups by the column `name` with most, and of those in `waiting`."""
     by_name = rows.values_list(name)
-    most = read_sums(by_name.order_by(MOST_FIRST, name), TOP)
-    for some in batches(sorted(waiting - {group for (group,) in most}, key=str)):
-        most |= read_sums(by_name.filter(**{f"{name}__in": some}))
-    return {group: visits for (group,), visits in most.items()}
+    visits_of_group = read_sums(by_name.order_by(MOST_FIRST, name), TOP)
+    for batch in batches(sorted(waiting - {group for (group,) in visits_of_group}, key=str)):
+        visits_of_group |= read_sums(by_name.filter(**{f"{name}__in": batch}))
+    return {group: visits for (group,), visits in visits_of_group.items()}
 
 
 def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[str, list[tuple[int, int]]]:
@@ -99,8 +101,8 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
     urls = [url for url, _ in pages]
     names = {(account, url) for account in usage.choice.account_ids for url in urls}
     stored = [page.pk for page in stored_pages(names)]
-    counted = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
-    visits_by_group: dict[FieldValues, Visits] = read_sums(counted.values_list("page__url", "requester_id"))
+    counts = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
+    visits_by_group: dict[FieldValues, Visits] = read_sums(counts.values_list("page__url", "requester_id"))
     for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
         if key.url in urls:
             add_visits(visits_by_group, (key.url, key.requester), visits)
@@ -113,9 +115,9 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
 def top_folders(usage: Usage) -> list[tuple[str, Visits]]:
     """Return the folders and pages directly below `prefix` with most visits; without one, the sites' origins."""
     choice = usage.choice
-    rest = Substr("page__url", choice.offset + 1)
-    rows = choice.rows(Kind.VISITOR_OF_PAGE).annotate(slash=StrIndex(rest, Value("/")))
-    named = rows.annotate(
+    below_folder = Substr("page__url", choice.offset + 1)
+    rows = choice.rows(Kind.VISITOR_OF_PAGE).annotate(slash=StrIndex(below_folder, Value("/")))
+    with_folder = rows.annotate(
         folder=Case(
             When(slash__gt=0, then=Left("page__url", F("slash") + choice.offset)),
             default=F("page__url"),
@@ -124,4 +126,4 @@ def top_folders(usage: Usage) -> list[tuple[str, Visits]]:
     )
     uncounted = usage.uncounted(Kind.VISITOR_OF_PAGE).items()
     waiting = sum_by_key((choice.folder_above(key.url), visits) for key, visits in uncounted)
-    return ranking(sum_by_key(chain(top_counted(named, "folder", set(waiting)).items(), waiting.items())))
+    return ranking(sum_by_key(chain(top_counted(with_folder, "folder", set(waiting)).items(), waiting.items())))

@@ -129,13 +129,13 @@ def present_pages(choice: Choice) -> dict[str, object]:
 
 def present_visitor(requester: Requester | None, identified_by: str, visits: Visits) -> dict[str, object]:
     crawler = None if requester is None else current_table.get().by_requester.get(requester.requester_id)
-    by = Identification(identified_by)
+    identification = Identification(identified_by)
     return {
         **present_requester(requester),
         "operator": None if crawler is None else crawler.operator,
         "crawlerClass": OTHER if crawler is None else crawler.crawler_class,
-        "identifiedBy": by.value,
-        "verified": by.verifies,
+        "identifiedBy": identification.value,
+        "verified": identification.verifies,
         **visits.present_counts(),
         "lastSeen": render_timestamp(visits.last_seen),
     }

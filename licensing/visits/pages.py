@@ -19,11 +19,11 @@ def url_digest(url: str) -> bytes:
 
 def keep_urls(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
     """Create the pages that are new and store the sites that are given. Returns the primary keys."""
-    there = {(page.account_id, page.url): page for page in stored_pages(sites)}
+    existing = {(page.account_id, page.url): page for page in stored_pages(sites)}
     changed = {
         key: site
         for key, site in sites.items()
-        if key not in there or (site is not None and there[key].site_id != site)
+        if key not in existing or (site is not None and existing[key].site_id != site)
     }  # fmt: skip
     Page.objects.bulk_create(
         [
@@ -35,8 +35,8 @@ def keep_urls(sites: Mapping[PageName, str | None]) -> dict[PageName, int]:
         unique_fields=["account", "digest"],
         update_fields=["site"],
     )
-    there |= {(page.account_id, page.url): page for page in stored_pages(changed.keys() - there.keys())}
-    return {key: page.pk for key, page in there.items()}
+    existing |= {(page.account_id, page.url): page for page in stored_pages(changed.keys() - existing.keys())}
+    return {key: page.pk for key, page in existing.items()}
 
 
 class StoredPage(NamedTuple):
@@ -50,9 +50,9 @@ class StoredPage(NamedTuple):
 
 def stored_pages(pages: Collection[PageName]) -> Iterator[StoredPage]:
     """Return the rows of these pages as far as they exist."""
-    for some in batches(sorted(pages)):
-        accounts = {account for account, _ in some}
-        digests = [url_digest(url) for _, url in some]
+    for batch in batches(sorted(pages)):
+        accounts = {account for account, _ in batch}
+        digests = [url_digest(url) for _, url in batch]
         rows = Page.objects.filter(account__in=accounts, digest__in=digests)
         yield from map(StoredPage._make, rows.values_list(*StoredPage._fields))
 

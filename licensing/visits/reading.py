@@ -70,7 +70,8 @@ class Choice(Struct, frozen=True):
 
     def rows(self, kind: Kind) -> QuerySet[EdgeUsage]:
         """Return the counted usage."""
-        first, last = self.window.start.date(), self.window.end.date()
+        first = self.window.start.date()
+        last = self.window.end.date()
         rows = EdgeUsage.objects.filter(account_id__in=self.account_ids, kind=kind, day__gte=first, day__lt=last)
         if self.site is not None:
             rows = rows.filter(page__site=self.site)
@@ -148,9 +149,9 @@ def read_waiting(choice: Choice) -> dict[UsageKey, Visits]:
     return usage
 
 
-def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], most: int | None = None) -> dict[FieldValues, Visits]:
-    """Return the visits of a query that names its groups; of the first `most` groups if given."""
+def read_sums(grouped: QuerySet[EdgeUsage, FieldValues], max_groups: int | None = None) -> dict[FieldValues, Visits]:
+    """Return the visits of a query that names its groups; of the first `max_groups` groups if given."""
     sums = {}
-    for *group, allowed, observed, denied, last, violations in grouped.annotate(**SUMS)[:most]:
+    for *group, allowed, observed, denied, last, violations in grouped.annotate(**SUMS)[:max_groups]:
         sums[tuple(group)] = Visits(int(allowed), int(observed), int(denied), last, int(violations))
     return sums

@@ -8,14 +8,14 @@ from urllib.parse import quote
 from licensing.sites.patterns import Pattern
 
 BOM = "\ufeff"
-LINE = re.compile(r"\r\n?|\n")
-NOT_IN_TOKENS = re.compile(r"[^A-Za-z0-9_-]")
+LINE_END = re.compile(r"\r\n?|\n")
+NON_TOKEN_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
 ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 INDEX = "/index.html"
 # Keys, with the misspellings that crawlers accept.
-KEYS = {
+KEY_SPELLINGS = {
     **dict.fromkeys(("user-agent", "useragent", "user agent"), "user-agent"),
     "allow": "allow",
     **dict.fromkeys(("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"),
@@ -37,7 +37,10 @@ class Group:
 
     def names_crawler(self, token: str) -> bool:
         """Return whether a line names the crawler: its token is equal up to the first character that tokens lack."""
-        return any(token in (NOT_IN_TOKENS.split(name, 1)[0].lower(), name.lower()) for name in self.names)
+        return any(token in (NON_TOKEN_CHARACTER.split(name, 1)[0].lower(), name.lower()) for name in self.names)
+
+    def names_everyone(self) -> bool:
+        return any(name.split()[:1] == ["*"] for name in self.names)
 
 
 class RobotsTxt:
@@ -45,36 +48,40 @@ class RobotsTxt:
 
     def __init__(self, text: str) -> None:
         self.groups: list[Group] = []
-        in_names = False
-        for key, value in records(text):
+        follows_name = False
+        for key, value in read_records(text):
             if key == "user-agent":
-                if not in_names:
+                if not follows_name:
                     self.groups.append(Group())
                 self.groups[-1].names.append(value)
-                in_names = True
+                follows_name = True
             elif self.groups:
-                in_names = False
+                follows_name = False
                 if value:
                     self.groups[-1].rules += read_rules(value, allows=key == "allow")
 
     def allows(self, url: str, token: str) -> bool:
         """Return whether the crawler may fetch the URL. The longest rule decides, `Allow` if two are equally long."""
         target = normalize(path_and_query(url))
-        own = [group for group in self.groups if group.names_crawler(token.lower())]
-        groups = own or [group for group in self.groups if any(name.split()[:1] == ["*"] for name in group.names)]
-        matching = (rule[1:] for group in groups for rule in group.rules if rule.pattern.matches(target))
-        return max(matching, default=(0, True))[1]
+        groups_of_crawler = [group for group in self.groups if group.names_crawler(token.lower())]
+        groups = groups_of_crawler or [group for group in self.groups if group.names_everyone()]
+        matching = [rule for group in groups for rule in group.rules if rule.pattern.matches(target)]
+        if not matching:
+            return True
+        return max(matching, key=lambda rule: (rule.length, rule.allows)).allows
 
 
-def records(text: str) -> Iterator[tuple[str, str]]:
+def read_records(text: str) -> Iterator[tuple[str, str]]:
     """Yield key and value of the lines about crawlers and rules. All other records mean nothing here (2.2.4)."""
-    for line in LINE.split(text.removeprefix(BOM)):
+    for line in LINE_END.split(text.removeprefix(BOM)):
         content = line.partition("#")[0].strip()
         name, colon, value = content.partition(":")
         if not colon:
-            words = content.split()
-            name, value = words if len(words) == 2 else ("", "")  # a missing colon
-        key = KEYS.get(name.strip().lower())
+            words = content.split()  # a key and a value without a colon between them
+            if len(words) != 2:
+                continue
+            name, value = words
+        key = KEY_SPELLINGS.get(name.strip().lower())
         if key is not None:
             yield key, value.strip()
 
@@ -95,17 +102,18 @@ def read_rule(text: str, *, allows: bool) -> Rule:
 
 def path_and_query(url: str) -> str:
     """Return path and query of a URL."""
-    _, _, rest = url.partition("#")[0].partition("://")
-    place = min((place for place in (rest.find("/"), rest.find("?")) if place >= 0), default=len(rest))
-    target = rest[place:]
+    without_fragment = url.partition("#")[0]
+    _, _, host_and_target = without_fragment.partition("://")
+    match = re.search("[/?]", host_and_target)
+    target = host_and_target[match.start() :] if match else ""
     return target if target.startswith("/") else f"/{target}"
 
 
 def normalize(text: str) -> str:
     """Encode what is not ASCII, and decode what need not be encoded, as both are to be compared (2.2.2)."""
-    return ENCODED.sub(shortest, quote(text, safe=PRINTABLE, errors="surrogatepass"))
+    return ENCODED.sub(shortest_encoding, quote(text, safe=PRINTABLE, errors="surrogatepass"))
 
 
-def shortest(octet: re.Match[str]) -> str:
+def shortest_encoding(octet: re.Match[str]) -> str:
     character = chr(int(octet[1], 16))
     return character if character in UNRESERVED else octet[0].upper()

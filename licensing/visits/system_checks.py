@@ -26,7 +26,7 @@ def find_hidden_visitors() -> list[tuple[str, list[str]]]:
     """Return the hosts of sites whose visitors share networks, with these."""
     try:
         sites = Site.objects.order_by("-created", "-pk")[:MOST_SITES]
-        found = [(site.host, shared_networks(newest_visits(site))) for site in sites]
+        sites_with_networks = [(site.host, shared_networks(newest_visits(site))) for site in sites]
     except DatabaseError:  # it cannot be reached, or is not migrated: both are reported elsewhere
         return []
-    return [(host, networks) for host, networks in found if networks]
+    return [(host, networks) for host, networks in sites_with_networks if networks]

@@ -73,9 +73,9 @@ class Group(NamedTuple):
     visits: Visits
 
 
-def add_visits(counts: dict[Key, Visits], key: Key, more: Visits) -> None:
+def add_visits(counts: dict[Key, Visits], key: Key, visits: Visits) -> None:
     before = counts.get(key)
-    counts[key] = more if before is None else before + more
+    counts[key] = visits if before is None else before + visits
 
 
 def sum_by_key(parts: Iterable[tuple[Key, Visits]]) -> dict[Key, Visits]:
@@ -180,17 +180,17 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
     for key in usage:
         if key.kind == Kind.VISITOR_OF_PAGE:
             urls[key.account, key.day].add(key.url)
-    kept = {
+    counted_by_day = {
         (account, day): counted
         for (account, day), requested in urls.items()
         if (counted := counted_urls(account, day, requested)) is not None
     }
-    if not kept:
+    if not counted_by_day:
         return usage
 
     def counted_key(key: UsageKey) -> UsageKey:
-        counted = kept.get((key.account, key.day))
-        is_further = key.kind.has_page and counted is not None and key.url not in counted
+        urls = counted_by_day.get((key.account, key.day))
+        is_further = key.kind.has_page and urls is not None and key.url not in urls
         return key._replace(url=FURTHER) if is_further else key
 
     return sum_by_key((counted_key(key), visits) for key, visits in usage.items())
@@ -198,11 +198,11 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
 
 def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
     """Return which of these pages are counted one by one on a day; None for all."""
-    counted = EdgeUsage.objects.filter(account=account, kind=Kind.VISITOR_OF_PAGE, day=day)
-    number = counted.values("page").distinct().count()
+    rows = EdgeUsage.objects.filter(account=account, kind=Kind.VISITOR_OF_PAGE, day=day)
+    number = rows.values("page").distinct().count()
     if number + len(urls) <= MOST_PAGES:
         return None
-    there: set[str] = set()
-    for some in batches(sorted(urls)):
-        there.update(counted.filter(page__digest__in=map(url_digest, some)).values_list("page__url", flat=True))
-    return there | set(sorted(urls - there)[: max(MOST_PAGES - number, 0)])
+    existing: set[str] = set()
+    for batch in batches(sorted(urls)):
+        existing.update(rows.filter(page__digest__in=map(url_digest, batch)).values_list("page__url", flat=True))
+    return existing | set(sorted(urls - existing)[: max(MOST_PAGES - number, 0)])

@@ -16,7 +16,7 @@ from unfold.decorators import display
 from accounts.keys.states import State, is_in
 from accounts.models import PLAN_LIMITS, Account, ApiKey
 from accounts.plans import services
-from analytics.archive.lookup import archived_number
+from analytics.archive.lookup import count_archived
 from analytics.models import AccessEvent
 from kit.rest.heavy import heavy
 from licensing.account_deletion import delete_account, keeps_ledger
@@ -48,7 +48,7 @@ def count_rows(account: Account) -> list[tuple[str, str]]:
         name: rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
         for name, rows in COUNTED.items()
     }
-    numbers["Decisions"] += archived_number(account.pk)
+    numbers["Decisions"] += count_archived(account.pk)
     return [
         (name, f"{number:,}" if number <= MAX_COUNTED else f"more than {MAX_COUNTED:,}")
         for name, number in numbers.items()

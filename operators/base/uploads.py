@@ -16,7 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, Generic, TypeVar, cast
 
+from django import forms
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
 from kit.http.errors import ApiError
@@ -30,6 +32,7 @@ LARGER_FILES = {  # what to do with them, by the URL name of each page that take
     "admin:licensing_site_import_log": LARGER_LOGS,
 }
 
+EXPIRED = "This import has expired: files are kept for a day. Upload the file again."
 MetadataT = TypeVar("MetadataT", bound=Mapping[str, object])  # a TypedDict of JSON values
 DAY = 24 * 3600
 INTERRUPTED = "It was interrupted before its end."
@@ -45,6 +48,20 @@ def directory() -> Path:
 def temporary_file() -> BinaryIO:
     """Return an unnamed file for an incoming body."""
     return cast(BinaryIO, TemporaryFile(dir=directory()))
+
+
+class UploadField(forms.FileField):
+    """A file of up to MAX_UPLOAD_BYTES; `larger` says what to do with larger ones."""
+
+    def __init__(self, contents: str, larger: str, *, accept: str | None = None) -> None:
+        widget = forms.ClearableFileInput(attrs={} if accept is None else {"accept": accept})
+        self.larger = larger
+        super().__init__(widget=widget, help_text=f"{contents}, of up to {MAX_UPLOAD_BYTES >> 20} MiB. {larger}")
+
+    def validate(self, value: UploadedFile) -> None:
+        super().validate(value)
+        if (value.size or 0) > MAX_UPLOAD_BYTES:
+            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {self.larger}")
 
 
 class Upload(Generic[MetadataT]):

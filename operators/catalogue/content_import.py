@@ -21,11 +21,10 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
 from operators.base.pages import page
 from operators.base.scope import request_scope
-from operators.base.uploads import Upload, purge
+from operators.base.uploads import EXPIRED, Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
 
 PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
-EXPIRED_MESSAGE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 class UploadMetadata(TypedDict):
@@ -92,7 +91,7 @@ class ContentImport(AdminMixin[Content]):
     def import_preview(self, request: HttpRequest, token: str) -> HttpResponse:
         upload_and_plan = self.find_import(request, token)
         if upload_and_plan is None:
-            messages.error(request, EXPIRED_MESSAGE)
+            messages.error(request, EXPIRED)
             return redirect("admin:licensing_content_import_items")
         upload, plan = upload_and_plan
         columns = upload.metadata["columns"]

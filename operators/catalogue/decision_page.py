@@ -10,7 +10,7 @@ from msgspec import Struct
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.deciding import Answer
 from licensing.policies.decision import Reason, effective_mode
-from licensing.policies.describe_rule import RuleJson, describe
+from licensing.policies.describe_rule import RuleJson, describe_rule
 from licensing.policies.models import PolicyRevision
 from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
@@ -60,7 +60,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     sentence = ""
     if rule is not None:
         name = rule_name(rule.index)
-        sentence = describe(rules[rule.index])
+        sentence = describe_rule(rules[rule.index])
     return Verdict(
         kind=kind,
         title=title,

@@ -16,7 +16,7 @@ from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.mixins import StyledForm
 from operators.base.scope import Scope
-from operators.base.uploads import MAX_UPLOAD_BYTES
+from operators.base.uploads import UploadField
 from operators.catalogue.content_bulk import newest_policies
 
 MAX_COLUMNS = 500  # to choose from
@@ -26,10 +26,8 @@ METADATA = "metadata."
 class UploadForm(StyledForm, forms.Form):
     """The file to import; `cleaned_data` includes its `format`."""
 
-    file = forms.FileField(
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.jsonl,.ndjson,.json,.xml,.gz"}),
-        help_text="CSV with a header, JSON or a sitemap, plain or gzipped, "
-        f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}",
+    file = UploadField(
+        "CSV with a header, JSON or a sitemap, plain or gzipped", LARGER, accept=".csv,.jsonl,.ndjson,.json,.xml,.gz"
     )
 
     def __init__(
@@ -50,8 +48,6 @@ class UploadForm(StyledForm, forms.Form):
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MAX_UPLOAD_BYTES:
-            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER}")
         try:
             self.cleaned_data["format"] = detect_format(file.name or "")
         except InvalidRequest:

@@ -12,7 +12,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path
@@ -29,13 +28,12 @@ from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
-from operators.base.uploads import LARGER_LOGS, MAX_UPLOAD_BYTES, Upload, purge
+from operators.base.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
 MAX_READ_BYTES = 100 * 1024 * 1024  # of the upload, decompressed
 MAX_SHOWN_PROBLEMS = 20  # problems
-GONE = "This import has expired: files are kept for a day. Upload the file again."
 
 
 LogResult = dict[str, Any]  # the object that the command prints (licensing.logs.totals.present_import)
@@ -68,10 +66,7 @@ def run_command(arguments: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 class LogForm(StyledForm, forms.Form):
-    file = forms.FileField(
-        help_text="The log of a web server or CDN, plain or compressed, "
-        f"of up to {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}",
-    )
+    file = UploadField("The log of a web server or CDN, plain or compressed", LARGER_LOGS)
     format = forms.ChoiceField(choices=[("", "Detect"), *((name, name) for name in FORMATS)], required=False)
     format_string = forms.CharField(
         max_length=2_000,
@@ -84,12 +79,6 @@ class LogForm(StyledForm, forms.Form):
         label="Also hours in which a proxy asked about the site",
         help_text="Their requests are recorded already, and would count twice.",
     )
-
-    def clean_file(self) -> UploadedFile:
-        file: UploadedFile = self.cleaned_data["file"]
-        if (file.size or 0) > MAX_UPLOAD_BYTES:
-            raise forms.ValidationError(f"Is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {LARGER_LOGS}")
-        return file
 
     def clean_format_string(self) -> str:
         text: str = self.cleaned_data["format_string"]
@@ -163,7 +152,7 @@ class LogUploads(ServiceAdmin[Site]):
         """Show what the import would record, or has recorded; a POST imports, once."""
         upload: Upload[LogMetadata] | None = Upload.find(request, token)
         if upload is None:
-            messages.error(request, GONE)
+            messages.error(request, EXPIRED)
             return redirect("admin:licensing_site_changelist")
         site = self.require_object(request, upload.metadata["site"])
         if request.method == "POST" and self.has_changing_permission(request, site.pk):

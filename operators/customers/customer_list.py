@@ -172,8 +172,8 @@ class CustomerChangeList(BoundedChangeList):
         numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
         if not self.show_all:
             numbers = numbers[(self.page_num - 1) * self.list_per_page : self.page_num * self.list_per_page]
-        found: dict[int, Requester] = self.queryset.in_bulk(numbers)
-        return [found[number] for number in numbers if number in found]
+        requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
+        return [requesters[number] for number in numbers if number in requesters]
 
 
 def comparable_amounts(changes: QuerySet[BalanceChange], name: str) -> dict[int, Decimal]:

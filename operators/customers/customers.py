@@ -18,7 +18,7 @@ from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
-from analytics.usage.report import last_decision
+from analytics.usage.report import last_decision_at
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
 from licensing.licenses.models import License
@@ -204,7 +204,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     def last_access(self, requester: Requester) -> str:
         """Return the time of the last decision about the customer or one that was merged into it."""
         numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
-        seen = [at for number in numbers if (at := last_decision(requester.account_id, number)) is not None]
+        seen = [at for number in numbers if (at := last_decision_at(requester.account_id, number)) is not None]
         return shown_time(max(seen)) if seen else "never"
 
     @display(description="Merged into")

@@ -177,7 +177,7 @@ def prices(numbers: list[int]) -> list[LedgerEntry]:
 def accesses(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the charges of the requesters' newest decisions, newest first."""
     decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*BY_TIME))
-    charges = [usage_id(one.pk) for one in decisions[:MOST_DECISIONS]]
+    charges = [usage_id(decision.pk) for decision in decisions[:MOST_DECISIONS]]
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 
 

@@ -202,7 +202,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: Values) -> str:
 
 def wallet_in(holder: Requester, unit: str) -> Wallet:
     """Return the customer's wallet in the unit, which is opened if there is none."""
-    known = Wallet.objects.filter(requester=holder, license=None, unit=unit).first()
-    if known is not None:
-        return known
+    wallet = Wallet.objects.filter(requester=holder, license=None, unit=unit).first()
+    if wallet is not None:
+        return wallet
     return services.create_wallet(holder.account_id, {"requester_id": holder.requester_id, "unit": unit})

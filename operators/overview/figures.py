@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import Earner, RevenueReport, UnconvertedRevenue, revenue_report
-from analytics.usage.daily_totals import Days, add_days
+from analytics.usage.daily_totals import DayTotals, add_totals
 from analytics.usage.report import requester_numbers, usage_report, usage_rows
 from analytics.windows import DAY, Window, midnight
 from kit.values.currencies import in_full, round_to_minor_unit
@@ -184,15 +184,15 @@ def left_out(choice: Choice, report: RevenueReport) -> LeftOut | None:
 class Today:
     """Decisions of today and yesterday, compared over the complete hours of today."""
 
-    days: Days
+    days: DayTotals
     denied: int
     yesterday_denied: int
     until: str  # end of those hours
     change: str  # in per cent with sign; empty without decisions yesterday
 
 
-def today_figures(days_by_account: Sequence[Days], now: datetime) -> Today:
-    days = add_days(days_by_account)
+def today_figures(days_by_account: Sequence[DayTotals], now: datetime) -> Today:
+    days = add_totals(days_by_account)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
-from analytics.usage.daily_totals import Days
+from analytics.usage.daily_totals import DayTotals
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
@@ -70,7 +70,7 @@ class OverviewFigures(Struct):
     """The figures of the page; those that the member of staff may not see stay empty."""
 
     usage: UsageFigures | None = None
-    days: dict[str, Days] = {}  # by account
+    days: dict[str, DayTotals] = {}  # by account
     today: Today | None = None
     steps: list[Step] | None = None
     refused: RefusalFigures | None = None

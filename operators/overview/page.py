@@ -17,7 +17,7 @@ from accounts.plans.usage import PlanUse, plan_use
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.ledger.due import book_due
 from analytics.revenue.report import unconverted_revenue
-from analytics.usage.daily_totals import Days, today_and_yesterday
+from analytics.usage.daily_totals import DayTotals, today_and_yesterday
 from analytics.windows import Window
 from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
@@ -42,7 +42,7 @@ class AccountRow(Struct, frozen=True):
 
     account: Account
     overview: str
-    days: Days
+    days: DayTotals
     use: PlanUse
     used_share_of_day: str
 
@@ -153,7 +153,7 @@ def figures(request: HttpRequest, choice: Choice, visible: set[str], window: Win
 
 
 def attention_context(
-    request: HttpRequest, choice: Choice, visible: set[str], days: dict[str, Days], now: datetime
+    request: HttpRequest, choice: Choice, visible: set[str], days: dict[str, DayTotals], now: datetime
 ) -> dict[str, object]:
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
     context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
@@ -224,13 +224,13 @@ def describe_trouble(endpoint: WebhookEndpoint) -> str:
     return format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
 
 
-def active_accounts(choice: Choice, days: dict[str, Days]) -> list[AccountRow]:
+def active_accounts(choice: Choice, days: dict[str, DayTotals]) -> list[AccountRow]:
     """Return the accounts active today: those near a plan limit first, then the busiest."""
     usage_by_account = plan_use(choice.accounts)
     rows = []
     for account in choice.accounts:
         use = usage_by_account[account.pk]
-        decisions = days.get(account.pk, Days())
+        decisions = days.get(account.pk, DayTotals())
         if not (use.day.count or use.edge_day.count or decisions.today):
             continue
         rows.append(

@@ -160,9 +160,7 @@ def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[st
         "side": build_side("Now", answer, rules),
         "outcome": render_outcome(decision.allowed, decision.observed or decision.reason),
         "policy": revision,
-        "policy_url": change_url(revision.policy) if revision is not None else "",
         "item": item,
-        "item_url": change_url(item) if item is not None else "",
         "name": example_name(answer, item),
     }
 
@@ -194,7 +192,7 @@ def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: P
         if test in policy.tests:
             messages.info(request, f"{policy.name} already has this test.")
         else:
-            policy_services.keep_test(policy, test)
+            policy_services.append_test(policy, test)
             messages.success(request, f"Saved as a test of {policy.name}. It runs before every change is saved.")
     except REFUSALS as error:
         add_refusal(form, refusal(error, {}))

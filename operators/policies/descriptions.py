@@ -14,10 +14,10 @@ import orjson
 from msgspec import Struct
 
 from kit.values.faults import Fault
-from licensing.policies.describe_rule import RuleJson, describe
+from licensing.policies.describe_rule import RuleJson, describe_rule
 from licensing.policies.facts import DEFAULTS
 from licensing.policies.lint import lint
-from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, said_facts
+from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, specified_facts
 from licensing.policies.rules import parse_rule, parse_rules
 from operators.policies.rule_rows import RuleRow, in_evaluation_order, in_order, message_in_form, row_rule
 
@@ -47,7 +47,9 @@ def describe_test(test: PolicyTest) -> str:
     kind = str((test.get("content") or {}).get("type") or DEFAULTS["content_type"])
     item = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
     asks = f"asks for {test['permission']} of" if test.get("permission") else "asks for"
-    fact_words = "".join(f" {fact.words.format(fact.text(value))}" for fact, value in said_facts(test) if fact.words)
+    fact_words = "".join(
+        f" {fact.words.format(fact.text(value))}" for fact, value in specified_facts(test) if fact.words
+    )
     when = f" at {test['at']}" if test.get("at") else ""
     expected = with_rule_names(render_expectation(test["expect"]))
     return f"{describe_requester(test['requester'])} {asks} {item}{fact_words}{when}: {expected}."
@@ -87,7 +89,7 @@ class Line:
 
 
 def describe_with_place(rule: RuleJson) -> str:
-    return f"{describe(rule)} ({describe_place(rule)})"
+    return f"{describe_rule(rule)} ({describe_place(rule)})"
 
 
 class State(Protocol):
@@ -166,7 +168,7 @@ def describe_row(row: RuleRow) -> RuleInWords:
             sentence = f"Not complete: {message_in_form(error, [rule])}"
         return RuleInWords(sentence, is_complete=False)
     valid = cast(RuleJson, rule)
-    return RuleInWords(describe(valid), describe_place(valid) if "priority" in valid else "")
+    return RuleInWords(describe_rule(valid), describe_place(valid) if "priority" in valid else "")
 
 
 def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> list[list[str]]:

@@ -13,7 +13,7 @@ from kit.http.errors import ApiError
 from kit.http.field_errors import first_error
 from kit.http.parsing import DECODER, check_values
 from kit.values.json_values import is_same
-from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, Result
+from licensing.policies.policy_tests import MAX_TESTS, PolicyTest, TestResult
 from licensing.policies.serializers import PolicyTests, PolicyTestSerializer
 from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
@@ -32,7 +32,7 @@ class ShownExample(TypedDict):
     title: str
     sentence: str
     allowed: bool
-    result: Result | None
+    result: TestResult | None
 
 
 class ExamplesWidget(CompositeWidget):
@@ -40,7 +40,7 @@ class ExamplesWidget(CompositeWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.results: Sequence[Result] = ()  # results of a test run, in the order of the examples
+        self.results: Sequence[TestResult] = ()  # results of a test run, in the order of the examples
 
     def read_data(self, data: QueryDict) -> ExamplesValue:
         step = data.get(EDIT, "")
@@ -76,7 +76,7 @@ class ExamplesWidget(CompositeWidget):
         }
 
 
-def render_example(number: int, test: PolicyTest, result: Result | None) -> ShownExample:
+def render_example(number: int, test: PolicyTest, result: TestResult | None) -> ShownExample:
     return {
         "name": f"{FIELD}{number}",
         "json": orjson.dumps(test).decode(),

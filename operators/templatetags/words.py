@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
-from licensing.policies.describe_rule import describe
+from licensing.policies.describe_rule import describe_rule
 from operators.base.figures import terms
 
 register = template.Library()
-register.filter(describe)
+register.filter("describe", describe_rule)
 register.filter(terms.scope)
 register.filter(terms.term)
 register.filter(terms.price)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import AccessEvent, ExchangeRate
-from analytics.usage import of_one
+from analytics.usage import subject_usage
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
@@ -44,7 +44,7 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
 def test_the_outcomes_of_a_busy_customer_are_told_since_the_first_day_that_is_counted(
     admin, api, account, acme, clock, monkeypatch
 ):
-    monkeypatch.setattr(of_one, "MOST", 3)
+    monkeypatch.setattr(subject_usage, "MAX_GROUPED", 3)
     item = factories.content(account)
     for moment in ("2026-03-03T12:00:00Z", "2026-03-03T13:00:00Z", "2026-03-04T12:00:00Z", "2026-03-04T13:00:00Z"):
         clock.set(moment)
@@ -53,7 +53,7 @@ def test_the_outcomes_of_a_busy_customer_are_told_since_the_first_day_that_is_co
 
 
 def test_a_customer_with_too_many_decisions_on_the_last_day_shows_no_outcomes(admin, api, account, acme, monkeypatch):
-    monkeypatch.setattr(of_one, "MOST", 2)
+    monkeypatch.setattr(subject_usage, "MAX_GROUPED", 2)
     item = factories.content(account)
     for _ in range(3):
         api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})

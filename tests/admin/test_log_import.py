@@ -121,7 +121,7 @@ def test_logs_that_are_invalid_or_too_large_are_refused_at_the_field(bring, monk
     assert not [name for name in files() if name.endswith(".data")]
     monkeypatch.setattr(log_import, "MAX_READ_BYTES", 1_000)
     assert "import_access_log" in bring(gzip.compress(log(*["/sold/a"] * 50))).content.decode()
-    monkeypatch.setattr(log_import, "MAX_UPLOAD_BYTES", 100)
+    monkeypatch.setattr(uploads, "MAX_UPLOAD_BYTES", 100)
     assert "Is larger than" in bring(log("/sold/a", "/sold/b")).content.decode()
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from licensing.policies import services as policy_services
-from licensing.policies.describe_rule import describe
+from licensing.policies.describe_rule import describe_rule
 from licensing.policies.models import Policy
 from operators.policies.descriptions import rule_differences
 from tests import factories, largest
@@ -106,7 +106,7 @@ def test_rules_and_their_differences_are_in_words():
         "conditions": {"tags": ["a", "b", "c"], "hasValidLicense": False, "before": "2027-01-01"},
         "rateLimit": {"requests": 1, "period": "hour"},
     }
-    assert describe(rule) == (
+    assert describe_rule(rule) == (
         "Allow if no licence is known to be valid and the item has the tag a, b or c and it is before 2027-01-01. "
         "Grants no permission. Once an hour for each customer."
     )

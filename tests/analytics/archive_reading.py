@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from analytics.archive import dropping
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from analytics.archive.dropping import drop_archived
 from analytics.archive.horizon import horizon_cache
 from analytics.events.partitions import ensure_partitions, month_after, month_start
@@ -23,7 +23,7 @@ URLS = ["https://pub.example/a", "http://pub.example/a", "https://pub.example/a/
 
 
 def move_to_archive(now=NOW):
-    archive(now)
+    update_archive(now)
     drop_archived(now, now)
     if now == NOW:
         assert not AccessEvent.objects.filter(created__lt=HORIZON).exists()
@@ -42,7 +42,7 @@ def pages(api, query, limit):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(dropping, "GRACE", 0)
+    monkeypatch.setattr(dropping, "GRACE_SECONDS", 0)
     horizon_cache.clear()
     yield
     horizon_cache.clear()

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from pyiceberg.table import StaticTable
 
 from analytics.archive import changes, copying
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.table import ArchiveError, DecisionTable
 from analytics.events.partitions import month_start
@@ -45,24 +45,24 @@ __all__ = ["events", "folder", "place", "prefix", "s3_server", "table"]  # fixtu
 
 def test_the_closed_months_of_all_accounts_are_archived_as_they_were_recorded(events, other_account, table):
     record_all(some_events(other_account, 100, BEGIN, 76, seed=8))
-    assert archive(NOW) == (months(), 0)
+    assert update_archive(NOW) == (months(), 0)
     assert archived(table) == recorded()
     assert len(archived(table)) > 300
 
 
 def test_a_month_is_split_into_chunks_without_losing_decisions_of_the_same_moment(events, table, monkeypatch):
-    monkeypatch.setattr(copying, "CHUNK", 7)
+    monkeypatch.setattr(copying, "GROUP_ROWS", 7)
     AccessEvent.objects.filter(created__lt=datetime(2026, 1, 1, tzinfo=UTC)).update(created=BEGIN)
-    archive(NOW)
+    update_archive(NOW)
     assert archived(table) == recorded()
 
 
 def test_long_facts_make_smaller_groups_of_rows(events, table, folder, monkeypatch):
     """Reading a group, which the service does for lists, takes as much memory as it has."""
-    monkeypatch.setattr(copying, "READ", 3)
-    monkeypatch.setattr(copying, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(copying, "READ_ROWS", 3)
+    monkeypatch.setattr(copying, "GROUP_BYTES", 10_000)
     AccessEvent.objects.update(facts={"attributes": {"team": "x" * 900}})
-    archive(NOW)
+    update_archive(NOW)
     assert archived(table) == recorded()
     for path in folder.files(".parquet"):
         footer = parquet.read_metadata(path)
@@ -72,16 +72,16 @@ def test_long_facts_make_smaller_groups_of_rows(events, table, folder, monkeypat
 
 
 def test_running_again_copies_nothing_and_a_new_month_only_itself(events, table):
-    archive(NOW)
-    assert archive(NOW) == (0, 0)
-    assert archive(NOW + timedelta(days=31)) == (1, 0)
+    update_archive(NOW)
+    assert update_archive(NOW) == (0, 0)
+    assert update_archive(NOW + timedelta(days=31)) == (1, 0)
     assert archived(table) == recorded(NOW + timedelta(days=31))
 
 
 def test_the_first_hour_of_a_month_leaves_the_last_one_open(events, table):
     begin = datetime(2026, 2, 1, tzinfo=UTC)
-    assert archive(begin + timedelta(minutes=59)) == (months() - 1, 0)
-    assert archive(begin + timedelta(minutes=60)) == (1, 0)
+    assert update_archive(begin + timedelta(minutes=59)) == (months() - 1, 0)
+    assert update_archive(begin + timedelta(minutes=60)) == (1, 0)
 
 
 def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_account, table, tmp_path, settings):
@@ -92,11 +92,11 @@ def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_ac
     past = month_start(now) - timedelta(days=3)
     lines = [combined(past + timedelta(minutes=n), "/premium/1", "GPTBot/1.0") for n in range(20)]
     import_log(written(tmp_path / "one.log", lines[:10]))
-    archive(now)
+    update_archive(now)
     import_log(written(tmp_path / "two.log", lines))
-    assert archive(now) == (1, 0)
+    assert update_archive(now) == (1, 0)
     assert archived(table) == recorded(now)
-    assert archive(now) == (0, 0)
+    assert update_archive(now) == (0, 0)
 
 
 def test_an_erasure_reaches_every_file_of_the_archive(api, account, table, place):
@@ -105,22 +105,22 @@ def test_an_erasure_reaches_every_file_of_the_archive(api, account, table, place
     record_all([event if n % 3 else event.__class__(event.created, event.content, person, event.reason)
                 for n, event in enumerate(events)])  # fmt: skip
     AccessEvent.objects.filter(requester=person).update(facts={"ip": "203.0.113.77"})
-    archive(NOW)
+    update_archive(NOW)
     assert all(trace in place.texts() for trace in ("ada@engine", "203.0.113.77"))
     api.delete("/v1/requesters/ada@engine.example")
-    archive(NOW)
+    update_archive(NOW)
     assert not any(trace in place.texts() for trace in ("ada@engine", "203.0.113.77"))
     assert archived(table) == recorded()
 
 
 def test_purged_months_and_deleted_accounts_leave_no_file(events, other_account, table, place):
     record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
-    archive(NOW)
+    update_archive(NOW)
     AccessEvent.objects.filter(created__lt=datetime(2025, 12, 1, tzinfo=UTC)).delete()
     purge_events(datetime(2025, 12, 1, tzinfo=UTC))
     delete_account(other_account)
     files = months()
-    copied, removed = archive(NOW)
+    copied, removed = update_archive(NOW)
     assert (copied, removed > 1) == (0, True)
     assert archived(table) == recorded()
     assert len(place.files(".parquet")) == files
@@ -139,7 +139,7 @@ def test_decisions_that_change_while_they_are_copied_are_copied_again(events, ta
         return done
 
     monkeypatch.setattr(DecisionTable, "write", change_too)
-    archive(NOW)
+    update_archive(NOW)
     assert archived(table) == recorded()
     assert len(place.files(".parquet")) == months()
 
@@ -157,7 +157,7 @@ def test_an_account_that_is_deleted_while_it_is_copied_stops_no_other(
         return done
 
     monkeypatch.setattr(DecisionTable, "write", delete_meanwhile)
-    archive(NOW)
+    update_archive(NOW)
     assert len(accounts) == 1
     assert archived(table) == recorded()
     assert {row["account"] for row in archived(table).values()} == {accounts[0].pk}
@@ -171,12 +171,12 @@ def test_a_file_that_differs_from_the_decisions_is_refused(events, table, monkey
 
 
 def test_an_archive_in_another_folder_is_refused_until_it_is_made_anew(events, settings, table, place):
-    archive(NOW)
+    update_archive(NOW)
     settings.ARCHIVE_DIR = place.beside().setting
     if connection.vendor == "postgresql":
         with pytest.raises(ArchiveError, match="not in ARCHIVE_DIR"):
-            archive(NOW)
-    assert archive(NOW, anew=True) == (months(), 0)
+            update_archive(NOW)
+    assert update_archive(NOW, discard_copies=True) == (months(), 0)
     with DecisionTable() as moved:
         assert archived(moved) == recorded()
         assert len(place.beside().files(".parquet")) == months()
@@ -184,7 +184,7 @@ def test_an_archive_in_another_folder_is_refused_until_it_is_made_anew(events, s
 
 
 def test_an_archive_whose_files_are_lost_says_what_to_do(events, table, place):
-    archive(NOW)
+    update_archive(NOW)
     place.delete(".json")
     with pytest.raises(CommandError, match=r"A file of the archive is missing: .*archive_events --anew"):
         call_command("archive_events")
@@ -215,7 +215,7 @@ def test_a_copy_begins_after_the_changes_that_are_under_way(table):
     changing = Thread(target=change)
     changing.start()
     assert changed.wait(20)
-    copying_month = Thread(target=lambda: (archive(NOW), connection.close()))
+    copying_month = Thread(target=lambda: (update_archive(NOW), connection.close()))
     copying_month.start()
     copying_month.join(0.5)
     assert copying_month.is_alive()  # it waits
@@ -229,8 +229,8 @@ def test_a_copy_begins_after_the_changes_that_are_under_way(table):
 
 
 def test_readers_that_know_only_the_folder_open_the_newest_version(events, table, place):
-    archive(NOW)
-    archive(NOW + timedelta(days=31))
+    update_archive(NOW)
+    update_archive(NOW + timedelta(days=31))
     properties = newest_table(place).io.properties
     by_folder = StaticTable.from_metadata(f"{place.uri}/licensing/decisions", properties)
     assert by_folder.scan().count() == len(recorded(NOW + timedelta(days=31)))
@@ -251,7 +251,7 @@ def guide_command(engine):
 
 @on_disk
 def test_the_guides_command_for_pyiceberg_opens_the_folder(events, table, place):
-    archive(NOW)
+    update_archive(NOW)
     command = guide_command("PyIceberg").replace(IN_GUIDE, f"{place.uri}/licensing/decisions")
     assert eval(command, {"StaticTable": StaticTable}) == len(recorded())  # noqa: S307 - the guide's own words
 
@@ -260,7 +260,7 @@ def test_the_guides_command_for_pyiceberg_opens_the_folder(events, table, place)
 def test_the_guides_command_for_duckdb_opens_the_folder(events, table, place):
     duckdb = pytest.importorskip("duckdb", reason="it needs DuckDB, see requirements-edge.txt")
     duckdb_ext = pytest.importorskip("duckdb_ext", reason="it needs DuckDB's extensions, see requirements-edge.txt")
-    archive(NOW)
+    update_archive(NOW)
     extensions = Path(next(iter(duckdb_ext.__path__)), "extensions")
     command = guide_command("DuckDB").replace(IN_GUIDE, f"{place.uri}/licensing/decisions")
     with duckdb.connect(config={"extension_directory": str(extensions)}) as engine:

@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from analytics.archive import store
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from analytics.archive.dropping import drop_archived
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.table import ArchiveError, DecisionTable
@@ -75,7 +75,7 @@ def test_the_policy_of_the_guide_is_enough_and_opens_no_other_prefix(
     place.copy_to(place.beside())
     settings.ARCHIVE_DIR = place.beside().setting
     with pytest.raises(ArchiveError, match="ACCESS_DENIED"):
-        archive(NOW, anew=True)
+        update_archive(NOW, discard_copies=True)
 
 
 def test_a_user_who_may_only_read_is_enough_for_the_service(api, events, table, place, s3_server, monkeypatch):
@@ -102,7 +102,7 @@ def test_wrong_keys_archive_and_remove_nothing_and_are_shown_nowhere(events, mon
 
 
 def test_no_secret_is_in_the_files_or_the_catalogue(events, table, place, s3_server):
-    archive(NOW)
+    update_archive(NOW)
     secret = s3_server.owner["AWS_SECRET_ACCESS_KEY"]
     with table.catalogue.engine.connect() as catalogue:
         kept = [
@@ -129,11 +129,11 @@ def test_a_missing_bucket_and_an_unreachable_server_are_named(events, settings, 
     there, former = AccessEvent.objects.count(), settings.ARCHIVE_DIR
     settings.ARCHIVE_DIR = "s3://no-such-bucket/archive"
     with pytest.raises(ArchiveError, match="The bucket no-such-bucket of ARCHIVE_DIR does not exist"):
-        archive(NOW)
+        update_archive(NOW)
     settings.ARCHIVE_DIR = former
     unreachable()
     with pytest.raises(ArchiveError, match="NETWORK_CONNECTION"):
-        archive(NOW)
+        update_archive(NOW)
     nothing_has_happened(there)
 
 
@@ -153,16 +153,16 @@ def test_s3_that_is_lost_between_two_steps_leaves_what_the_next_run_completes(
     with monkeypatch.context() as patched:
         patched.setattr(DecisionTable, step, lose)
         if step == "prune":
-            archive(NOW)
+            update_archive(NOW)
         else:
             with pytest.raises(ArchiveError, match="NETWORK_CONNECTION"):
-                archive(NOW)
+                update_archive(NOW)
         with pytest.raises(ArchiveError, match="NETWORK_CONNECTION"):
             drop_archived(NOW, NOW)
     assert AccessEvent.objects.filter(created__lt=HORIZON).exists()
     use(place, settings, monkeypatch)
     with DecisionTable() as anew:
-        archive(NOW)
+        update_archive(NOW)
         assert archived(anew).keys() == recorded().keys()
     assert len(place.files(".parquet")) == months()
 
@@ -193,7 +193,7 @@ def test_s3_that_does_not_answer_holds_no_request_for_longer_than_its_own_bounds
     move_to_archive()
     connect, used = store.s3, []
     with monkeypatch.context() as patched:
-        patched.setattr(store, "s3", lambda *options: used.append(options[2:]) or connect(*options))
+        patched.setattr(store, "s3", lambda *options: used.append(options[2]) or connect(*options))
         before = pages(api, "sort=created", 100)
         s3_server.pause()
         try:
@@ -201,7 +201,7 @@ def test_s3_that_does_not_answer_holds_no_request_for_longer_than_its_own_bounds
             assert api.get(LIST, limit=5).status == 200
         finally:
             s3_server.resume()
-    assert set(used) == {store.FOR_REQUESTS}
+    assert set(used) == {store.PATIENCE_OF_REQUESTS}
     assert pages(api, "sort=created", 100) == before
 
 
@@ -220,8 +220,8 @@ def test_an_archive_moves_from_the_disk_to_s3_with_the_only_copies(
     assert pages(api, "sort=created", 100) == before  # the service is started with the new setting first
     if connection.vendor == "postgresql":
         with pytest.raises(ArchiveError, match=r"Run `manage\.py archive_events --anew`"):
-            archive(NOW)
-    archive(NOW, anew=True)
+            update_archive(NOW)
+    update_archive(NOW, discard_copies=True)
     assert pages(api, "sort=created", 100) == before
     with DecisionTable() as moved:
         assert len(archived(moved)) > 200

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.archive import changes, copying, dropping
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from analytics.archive.dropping import drop_archived
 from analytics.archive.horizon import horizon_cache
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
@@ -185,7 +185,7 @@ def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_
 ):
     name = events[0].requester.requester_id
     AccessEvent.objects.filter(requester__requester_id=name).update(facts={"ip": "203.0.113.77", "url": URLS[0]})
-    archive(NOW)
+    update_archive(NOW)
     drop_archived(NOW, NOW)
     assert name in place.texts()
     erased = api.delete(f"/v1/requesters/{name}")
@@ -193,21 +193,21 @@ def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_
     every = b"".join(pages(api, "count=none", 100))
     assert b"203.0.113.77" not in every
     assert name.encode() not in every
-    assert archive(NOW)[0] > 1
+    assert update_archive(NOW)[0] > 1
     assert not any(trace in place.texts() for trace in (name, "203.0.113.77"))
     assert b"".join(pages(api, "count=none", 100)) == every
-    assert archive(NOW) == (0, 0)
+    assert update_archive(NOW) == (0, 0)
 
 
 def test_reading_continues_in_the_file_that_an_erasure_rewrote(api, account, events, table, place, monkeypatch):
-    monkeypatch.setattr(copying, "CHUNK", 7)
+    monkeypatch.setattr(copying, "GROUP_ROWS", 7)
     move_to_archive()
     stretch, former = ArchiveQuery(account.pk, None, HORIZON), place.files(".parquet")
     wanted = [one["id"] for chunk in stretch.read_in_chunks(5) for one in chunk]
     being_read = stretch.read_in_chunks(5)
     found = next(being_read)
     assert api.delete(f"/v1/requesters/{events[0].requester.requester_id}").status in (200, 204)
-    archive(NOW)
+    update_archive(NOW)
     assert not set(former) & set(place.files(".parquet"))
     assert [one["id"] for one in sum(being_read, found)] == wanted
 
@@ -219,7 +219,7 @@ def test_purged_months_are_gone_at_once(api, events, table):
     purge_events(datetime(2025, 12, 5, tzinfo=UTC))
     assert api.get(f"{LIST}/{oldest}").status == 404
     assert api.get(LIST, sort="created")["data"][0]["created"] >= "2025-12-01"
-    assert archive(NOW)[1] == 2
+    assert update_archive(NOW)[1] == 2
 
 
 def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, events, table, place):
@@ -228,12 +228,12 @@ def test_a_missing_file_is_an_error_of_the_service_and_no_shorter_list(api, even
     reply = api.get(LIST, sort="created")
     assert (reply.status, reply.error["message"]) == (503, "The service cannot read its archive of old decisions.")
     with pytest.raises(ArchiveError, match=r"\.parquet is missing, and nothing else has these decisions"):
-        archive(NOW, anew=True)
+        update_archive(NOW, discard_copies=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"no Parquet" * 9], ids=["empty", "truncated", "another"])
 def test_a_damaged_file_is_an_error_of_the_service_too(api, events, table, folder, content):
-    archive(NOW)
+    update_archive(NOW)
     [*_, newest] = folder.files(".parquet")
     Path(newest).write_bytes(content)
     with pytest.raises(ArchiveError, match="cannot be read or written"):
@@ -261,7 +261,7 @@ def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, even
 def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed_or_is_not_archived(
     account, other_account, events, table
 ):
-    archive(NOW)
+    update_archive(NOW)
     first = ArchivedMonth.objects.earliest("month")
     ArchivedMonth.objects.filter(pk=first.pk).update(checksum=1)
     with pytest.raises(ArchiveError, match=r"The archive differs from the decisions of .* Nothing was removed"):
@@ -271,7 +271,7 @@ def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed_or_is_not_a
     there = AccessEvent.objects.count()
     with pytest.raises(ArchiveError, match="have changed"):
         drop_archived(NOW, NOW)
-    archive(NOW)
+    update_archive(NOW)
     changes.note_change(account.pk, [BEGIN.date()])
     with pytest.raises(ArchiveError, match="have changed"):
         drop_archived(NOW, NOW)
@@ -280,20 +280,20 @@ def test_nothing_is_removed_if_a_file_differs_or_a_month_has_changed_or_is_not_a
 
 def test_a_removal_that_was_interrupted_reads_each_decision_once_and_goes_on(api, events, table, monkeypatch):
     before = pages(api, "sort=created", 100)
-    archive(NOW)
+    update_archive(NOW)
     with monkeypatch.context() as patched:
         patched.setattr(dropping, "remove_before", lambda horizon: None)
         drop_archived(NOW, NOW)
     assert AccessEvent.objects.filter(created__lt=HORIZON).exists()
     assert pages(api, "sort=created", 100) == before
-    assert archive(NOW) == (0, 0)
+    assert update_archive(NOW) == (0, 0)
     drop_archived(NOW, NOW)
     assert not AccessEvent.objects.filter(created__lt=HORIZON).exists()
     assert pages(api, "sort=created", 100) == before
 
 
 def test_only_months_that_are_over_for_long_enough_are_removed(events, table, settings):
-    archive(NOW)
+    update_archive(NOW)
     assert drop_archived(NOW, NOW - timedelta(days=45)) == datetime(2025, 12, 1, tzinfo=UTC)
     assert AccessEvent.objects.earliest("created").created >= datetime(2025, 12, 1, tzinfo=UTC)
     if connection.vendor == "postgresql":
@@ -307,7 +307,7 @@ def test_an_archive_made_anew_keeps_the_only_copies(api, account, events, table,
     there = archived(table)
     place.copy_to(place.beside())
     settings.ARCHIVE_DIR = place.beside().setting
-    archive(NOW, anew=True)
+    update_archive(NOW, discard_copies=True)
     assert pages(api, "sort=created", 100) == before
     with DecisionTable() as moved:
         assert archived(moved) == there

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from tests import factories
 from tests.analytics.recording import record_all, some_events
 from tests.archived import folder, place, prefix, s3_server, table
@@ -71,7 +71,7 @@ def test_the_report_of_the_group_equals_the_sums_of_the_api(account, other_accou
     owners = (account, other_account, third)
     for number, owner in enumerate(owners):
         record_all(some_events(owner, 200, datetime(2025, 2, 1, tzinfo=UTC), 330, seed=number))
-    archive(NOW)
+    update_archive(NOW)
     rows = json.loads(report(engine, 2025, "--json"))["data"]
     assert [row["name"] for row in rows if row["month"] == "2025-06"] == [one.name for one in owners]
     for owner in owners:
@@ -90,7 +90,7 @@ def test_it_is_printed_as_csv_without_rows_of_other_years(account, engine):
     from pyspark.sql import SparkSession
 
     record_all(some_events(account, 50, datetime(2025, 6, 10, tzinfo=UTC), 5, seed=1))
-    archive(NOW)
+    update_archive(NOW)
     rows = list(csv.DictReader(report(engine, 2025).splitlines()))
     # An open session keeps the process from ending, for ten minutes if the engine is gone by then.
     assert SparkSession.getActiveSession() is None

@@ -7,8 +7,8 @@ import pytest
 from analytics.events.retention import store_horizon
 from analytics.revenue.sums import sums_of_one
 from analytics.rollups.roll_up import roll_up
-from analytics.usage import of_one
-from analytics.usage.of_one import usage_of_one
+from analytics.usage import subject_usage
+from analytics.usage.subject_usage import read_subject_usage
 from analytics.windows import DAY, Window, midnight
 from kit.values.calendar import start_of_day, zone_named
 from tests import factories, ledger
@@ -44,7 +44,7 @@ def of(events, one, key, window=WINDOW):
 @pytest.mark.parametrize("one", ["content", "requester"])
 def test_usage_is_the_sum_of_the_events(account, events, one):
     for key in {getattr(event, one).pk for event in events}:
-        found, wanted = usage_of_one(one, account.pk, key, WINDOW), of(events, one, key)
+        found, wanted = read_subject_usage(one, account.pk, key, WINDOW), of(events, one, key)
         assert [(day.date, day.requests, day.allowed) for day in found.days] == [
             (bucket.date(), *wanted[bucket.date()]) for bucket in WINDOW.buckets()
         ]
@@ -60,11 +60,11 @@ def test_usage_is_the_sum_of_the_events(account, events, one):
 def test_of_more_decisions_than_are_taken_apart_the_number_of_every_day_is_known(
     account, events, monkeypatch, one, rolled_up
 ):
-    monkeypatch.setattr(of_one, "MOST", 20)
+    monkeypatch.setattr(subject_usage, "MAX_GROUPED", 20)
     if rolled_up:
         roll_up()
     for key in {getattr(event, one).pk for event in events}:
-        found, wanted = usage_of_one(one, account.pk, key, WINDOW), of(events, one, key)
+        found, wanted = read_subject_usage(one, account.pk, key, WINDOW), of(events, one, key)
         assert [day.requests for day in found.days] == [wanted[bucket.date()][0] for bucket in WINDOW.buckets()]
         assert (found.known_since is not None) is (sum(requests for requests, _ in wanted.values()) >= 20)
         known = [day for day in found.days if day.allowed is not None]
@@ -75,7 +75,7 @@ def test_of_more_decisions_than_are_taken_apart_the_number_of_every_day_is_known
 def test_days_whose_decisions_were_purged_have_their_number_alone(account, events):
     store_horizon(utc("2026-02-01"))
     key = events[0].requester.pk
-    found = usage_of_one("requester", account.pk, key, WINDOW)
+    found = read_subject_usage("requester", account.pk, key, WINDOW)
     assert found.known_since == date(2026, 2, 1)
     assert [day.requests for day in found.days] == [
         of(events, "requester", key)[bucket.date()][0] for bucket in WINDOW.buckets()
@@ -85,17 +85,17 @@ def test_days_whose_decisions_were_purged_have_their_number_alone(account, event
 @pytest.mark.parametrize("zone_name", ["Asia/Kathmandu", "America/St_Johns"])
 def test_days_are_those_of_the_zone_unless_too_many_were_decided(account, events, monkeypatch, zone_name):
     window, key = days_in(zone_name), events[0].requester.pk
-    found, wanted = usage_of_one("requester", account.pk, key, window), of(events, "requester", key, window)
+    found, wanted = read_subject_usage("requester", account.pk, key, window), of(events, "requester", key, window)
     assert {day.date: [day.requests, day.allowed] for day in found.days if day.requests} == wanted
     assert (len(found.days), found.window) == (30, window)
-    monkeypatch.setattr(of_one, "MOST", 20)
-    found = usage_of_one("requester", account.pk, key, window)
+    monkeypatch.setattr(subject_usage, "MAX_GROUPED", 20)
+    found = read_subject_usage("requester", account.pk, key, window)
     assert (len(found.days), str(found.window.zone)) == (30, "UTC")
     assert found.window.end in (utc("2026-02-14"), utc("2026-02-15"))
 
 
 def test_nothing_was_asked_for_is_a_chart_of_noughts(account):
-    found = usage_of_one("requester", account.pk, requester(account, "quiet").pk, WINDOW)
+    found = read_subject_usage("requester", account.pk, requester(account, "quiet").pk, WINDOW)
     assert (len(found.days), found.requests, found.reasons, found.known_since) == (30, 0, [], None)
 
 

@@ -14,7 +14,7 @@ from django.db import connection
 from analytics.ledger.entries import add_entries
 from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, RequesterRevenue, TierRevenue
 from analytics.rollups import roll_up as module
-from analytics.rollups.roll_up import revenue, roll_up
+from analytics.rollups.roll_up import revenue_statement, roll_up
 from analytics.usage.report import content_stats, first_event, usage_report
 from analytics.windows import Window
 from tests import factories, ledger
@@ -69,7 +69,7 @@ def test_revenue_is_the_same_before_and_after(api, account):
 @on_postgresql
 def test_a_roll_up_of_the_previous_version_skips_entries_without_item_and_requester(account):
     add_entries([ledger.entry(account, "5")])
-    statement = revenue()
+    statement = revenue_statement()
     for key in ("content_id", "requester_id"):
         statement = statement.replace(f"WHERE {key} IS NOT NULL\n", "\n")  # yearly totals always left them out
     with connection.cursor() as cursor:
@@ -129,12 +129,12 @@ def test_recent_records_wait_and_a_roll_up_that_fails_changes_nothing(account, e
     assert waiting > 0
     assert roll_up(age=timedelta(minutes=1)) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(module, "revenue", lambda: "SELECT 1 / 0 WHERE 1 < %s")
+        patched.setattr(module, "revenue_statement", lambda: "SELECT 1 / 0 WHERE 1 < %s")
         with pytest.raises(Exception, match="division by zero"):
             roll_up()
     assert RecentUsage.objects.count() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
-    monkeypatch.setattr(module, "BATCHES", 3)  # more than one transaction
+    monkeypatch.setattr(module, "BATCH_ROWS", 3)  # more than one transaction
     assert roll_up() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
 

@@ -22,7 +22,6 @@ from analytics.models import (
     Statement,
     StatementLine,
     Wallet,
-    statement_id,
 )
 from analytics.statements.checking import find_differences
 from analytics.statements.closing import close_due
@@ -114,7 +113,7 @@ def check_against_ledger():
         key = (one.account_id, one.requester_id, one.month, one.currency)
         should = wanted.pop(key)
         holder = (one.account_id, one.requester_id, one.currency)
-        assert one.pk == statement_id(*key)
+        assert one.pk == ledger.statement_id(*key)
         assert (one.total, one.decisions, one.lines) == (should["total"], should["decisions"], len(should["lines"]))
         assert one.licenses + (one.fees or 0) + one.usage + one.adjustments == one.total
         assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.models import ClosedStatement, Grant, LedgerEntry, TierRevenue, Wallet, WalletEntry, statement_id
+from analytics.models import ClosedStatement, Grant, LedgerEntry, TierRevenue, Wallet, WalletEntry
 from analytics.rollups.roll_up import roll_up
 from analytics.statements.closing import close_due
 from kit.values.amounts import plain
@@ -115,7 +115,7 @@ def test_an_entry_that_a_closed_month_lacks_is_named(wallet, account):
 def test_a_statement_that_does_not_continue_the_one_before_is_named(wallet):
     january = ClosedStatement.objects.get(currency="EUR")
     january.month = date(2025, 12, 1)
-    january.pk = statement_id(january.account_id, january.requester_id, january.month, january.currency)
+    january.pk = ledger.statement_id(january.account_id, january.requester_id, january.month, january.currency)
     january.save(force_insert=True)
     assert ("statements", plain(january.closing)) in run(), "January opens with nothing"
 

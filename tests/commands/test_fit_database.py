@@ -1,8 +1,4 @@
-import os
-import subprocess
-import sys
 from hashlib import sha256
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -18,20 +14,11 @@ from config import copying, schema
 from config.management.commands.serve import check_database, check_redis, fault_of_database
 from kit.storage import outage_causes
 from kit.telemetry.logs import passwords_in
-from run import ROOT
 from tests import factories
 from tests.commands.calling import printed
-from tests.services import free_port
 
 pytestmark = pytest.mark.django_db
 OTHER = sha256(b"another pepper").digest()
-
-
-def manage(command: str, data_dir: Path, url: str) -> subprocess.Popen[str]:
-    """Start a command of manage.py with the database at this URL."""
-    environment = {**os.environ, "DATA_DIR": str(data_dir), "DATABASE_URL": url}
-    arguments = [sys.executable, "manage.py", command]
-    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_database_must_be_migrated_and_whole():
@@ -96,41 +83,11 @@ def test_serve_ends_with_the_fault(monkeypatch: pytest.MonkeyPatch):
         check_database()
 
 
-def test_a_command_on_a_database_without_tables_says_which_settings_to_look_at(tmp_path):
-    errors = manage("list_accounts", tmp_path, "").communicate()[1]
-    assert errors.startswith("CommandError: The database lacks tables of this version.")
-
-
 def test_a_command_whose_database_is_away_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch):
     away = Mock(side_effect=OperationalError("connection refused"))
     monkeypatch.setattr("accounts.management.commands.list_accounts.Command.perform", away)
     with pytest.raises(CommandError, match=r"^The database did not answer \(unreachable\): connection refused$"):
         call_command("list_accounts")
-
-
-def test_no_command_prints_a_traceback_while_postgresql_is_away(tmp_path: Path):
-    url = f"postgresql://licensing@127.0.0.1:{free_port()}/licensing"
-    # All at once, because each waits some seconds for the database.
-    processes = {command: manage(command, tmp_path, url) for command in ("clearsessions", "migrate", "list_accounts")}
-    errors = {command: process.communicate()[1] for command, process in processes.items()}
-    assert {command: process.returncode for command, process in processes.items()} == dict.fromkeys(processes, 1)
-    for command, error in errors.items():
-        *logged, sentence = error.splitlines()
-        assert len(logged) <= 1, command  # the pool's first failure
-        assert sentence.startswith("CommandError: The database did not answer (unreachable): "), command
-
-
-@pytest.mark.parametrize(
-    ("end", "told"),
-    [("/licensing?connect_timeout=x", "value for connect_timeout: 'x'"), ("", "names no database"), ("/", "names no")],
-)
-def test_an_unusable_database_url_is_named(tmp_path: Path, end: str, told: str):
-    process = manage("check", tmp_path, f"postgresql://me:hidden@127.0.0.1{end}")
-    [sentence] = process.communicate()[1].splitlines()
-    assert process.returncode == 1
-    assert "DATABASE_URL" in sentence
-    assert told in sentence
-    assert "hidden" not in sentence
 
 
 @pytest.mark.parametrize(

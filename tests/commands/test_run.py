@@ -17,7 +17,7 @@ import run
 from launcher import documentation, installing, progress, testing
 from launcher.processes import RunError, call
 from launcher.progress import PackageCount, Progress
-from launcher.testing import PARTS_OF_LEGS, Phase
+from launcher.testing import PARTS_WITH_SERVERS, Phase
 from operators.staff.services import create_operator
 from tests.faults.harness import eventually
 from tests.selection import (
@@ -217,23 +217,23 @@ def test_a_folder_runs_whole_on_both_databases(commands):
 @pytest.mark.parametrize("arguments", [[], ["--all"], ["--durations=20"]])
 def test_the_gate_and_everything_run_on_both_databases_first_in_process_then_with_servers(commands, arguments):
     assert run.main(["test", *arguments]) == 0
-    assert ["tests.services" in command for command in commands] == [False, True, False, True, True]
+    assert ["tests.services" in command for command in commands] == [False, True, False, True, False, True]
     parts = [command[command.index("--part") + 1] for command in commands]
-    assert parts == ["in-process", "in-process", "servers", "servers", "world"]
-    assert ["-n" in command for command in commands] == [True, True, False, False, False]
-    assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 5
+    assert parts == ["in-process", "in-process", "servers", "servers", "browser", "world"]
+    assert ["-n" in command for command in commands] == [True, True, False, False, False, False]
+    assert [("--sample" in command) for command in commands] == [arguments != ["--all"]] * 6
 
 
 def test_two_phases_in_process_share_the_workers_of_one(monkeypatch):
-    for cores, alone, each in ((2, "3", "2"), (4, "5", "3"), (16, "8", "8")):
-        monkeypatch.setattr(testing.os, "cpu_count", lambda cores=cores: cores)
+    for workers, alone, each in ((3, "3", "2"), (5, "5", "3"), (17, "8", "8")):
+        monkeypatch.setattr(testing, "WORKERS", workers)
         assert testing.add_workers([])[1] == alone
         assert testing.add_workers([], phases=2)[1] == each
 
 
 def test_samples_can_be_repeated_and_fast_runs_have_some_cases(commands):
     assert run.main(["test", "--sample", "7", "--leg", "sqlite"]) == 0
-    assert [command[command.index("--sample") + 1] for command in commands] == ["7", "7"]
+    assert [command[command.index("--sample") + 1] for command in commands] == ["7", "7", "7"]
 
 
 def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
@@ -260,6 +260,16 @@ def test_phases_run_side_by_side_and_the_output_of_the_second_follows(monkeypatc
     assert "FAILED: exit status 1" in results[1][1]
     shown = capfd.readouterr().out
     assert shown.index("SQLite ran") < shown.index("output ===") < shown.index("PostgreSQL ran")
+
+
+def test_a_phase_waits_until_one_of_as_many_as_there_are_workers_has_ended(monkeypatch, tmp_path, capfd):
+    def start(run):
+        script = "test ! -f running && touch running && rm running"
+        return testing.start("sh", "-c", script, folder=tmp_path, stdout=run.output)
+
+    monkeypatch.setattr(testing, "WORKERS", 1)
+    monkeypatch.setattr(testing.Run, "start", start)
+    assert [passed for passed, _ in testing.run_phases(SIDE_BY_SIDE * 2)] == [True] * 4
 
 
 def test_an_interruption_ends_all_phases():
@@ -291,15 +301,23 @@ def test_an_interruption_ends_all_phases():
     assert not [number for number in numbers if Path("/proc", number).exists()]
 
 
+def test_an_interrupted_command_ends_without_a_traceback():
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); signal.raise_signal(signal.SIGINT)"
+    )
+    command = [sys.executable, "manage.py", "shell", "-c", code]
+    done = subprocess.run(command, cwd=run.ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_the_samples_of_the_gate_have_each_file_on_each_of_its_databases():
     alone = {"sqlite": ON_POSTGRESQL_ALONE, "postgresql": ON_SQLITE_ALONE}  # what the other one has alone
     for path in TESTS.rglob("test_*.py"):
         if "node_modules" in path.parts:
             continue
         for vendor in DATABASES:
-            parts = [
-                part for part in ("in-process", *PARTS_OF_LEGS[vendor]) if not is_left_out(path, part, None, vendor)
-            ]
+            own = ["in-process", *(part for leg, part in PARTS_WITH_SERVERS if leg == vendor)]
+            parts = [part for part in own if not is_left_out(path, part, None, vendor)]
             assert len(parts) == (not is_listed(path, alone[vendor])), path
             samples = [sample for sample in range(12) if not is_left_out(path, None, sample, vendor)]
             assert bool(samples) == (bool(parts) and not is_listed(path, ONLY_IN_ALL)), path

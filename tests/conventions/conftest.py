@@ -3,7 +3,7 @@ from typing import NamedTuple
 import pytest
 
 from accounts.models import Account
-from licensing.sites.verification import Evidence, Place, file_url, txt_name
+from licensing.sites.verification import Evidence, VerificationSource, file_url, txt_name
 from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.conventions.endpoints import make_resources
@@ -20,7 +20,7 @@ def published_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """Serve every host's DNS and file records from its sites; no test uses the network."""
 
     async def look(host: str) -> Evidence:
-        return Evidence(host, Place(file_url(host), Everything()), Place(txt_name(host)))
+        return Evidence(host, VerificationSource(file_url(host), Everything()), VerificationSource(txt_name(host)))
 
     monkeypatch.setattr("licensing.sites.views.look_at_host", look)
 

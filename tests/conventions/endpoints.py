@@ -15,7 +15,6 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
-from analytics.models import statement_id
 from kit.rest.heavy import action_of, view_at
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
@@ -235,9 +234,9 @@ def make_resources(account: Account) -> dict[str, str]:
         "decision": decision["id"],
         "entry": booked.pk,
         "licensePrice": ledger.add(account, license=factories.license(account)).pk,
-        "statement": statement_id(account.pk, None, booked.created.date(), booked.currency),
+        "statement": ledger.statement_id(account.pk, None, booked.created.date(), booked.currency),
         "payment": payment.pk,
-        "paidStatement": statement_id(account.pk, requester.pk, payment.created.date(), payment.currency),
+        "paidStatement": ledger.statement_id(account.pk, requester.pk, payment.created.date(), payment.currency),
         "audit": entry.pk,
         **factories.wallet(account),
         **factories.webhook(account, events=["webhook_endpoint.*"]),

@@ -51,7 +51,7 @@ def test_unknown_paths_and_methods_are_answered_without_the_database(api, path, 
 def test_after_a_failure_nothing_is_half_written(api, monkeypatch):
     policy = api.post("/v1/policies", {"name": "First"}).body
     with monkeypatch.context() as patch:
-        patch.setattr("licensing.policies.services.keep_revision", Mock(side_effect=OperationalError))
+        patch.setattr("licensing.policies.services.save_revision", Mock(side_effect=OperationalError))
         assert api.patch(f"/v1/policies/{policy['id']}", {"name": "Second"}).status == 503
     assert api.get(f"/v1/policies/{policy['id']}").body == policy
 

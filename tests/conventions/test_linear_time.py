@@ -59,7 +59,7 @@ from licensing.logs.format_strings import compile_format
 from licensing.logs.formats import detect_line, get_parser
 from licensing.logs.importer import UNASKED
 from licensing.logs.lines import MAX_LINE
-from licensing.policies.condition_values import network
+from licensing.policies.condition_values import parse_network
 from licensing.policies.matching.attribute_conditions import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
 from licensing.policies.matching.schedule_text import read_schedule
@@ -263,7 +263,7 @@ CASES = {
     "host": Case(parse_host, MAX_BYTES, ("a.", "-.", "a-", "ä.", "xn--")),
     "Host": Case(host_of_header, MAX_BYTES, ("a.", "a:1", ":1")),
     "IP address": Case(parse_address, MAX_BYTES, ("1.", "::", "f:", "[")),
-    "IP network": Case(lambda text: network(text, ""), MAX_BYTES, ("1.", "::", "/1", "0/")),
+    "IP network": Case(lambda text: parse_network(text, ""), MAX_BYTES, ("1.", "::", "/1", "0/")),
     "metadata": Case(parse_body, MAX_BYTES, ('"a":{', '"a":[],'), '{"metadata":{{}}}'),
     "check of access": Case(
         lambda text: parse_check({"page": text, "requester": text}), MAX_BYTES, frame="https://a/{}"

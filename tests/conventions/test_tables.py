@@ -17,7 +17,7 @@ from licensing.policies import schemas
 from licensing.policies.condition_values import Kind as ConditionKind
 from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
-from licensing.policies.describe_rule import describe
+from licensing.policies.describe_rule import describe_rule
 from licensing.policies.rules import parse_rule
 from operators.policies.rule_rows import row_rule, rule_row
 from operators.policies.rules_field import RulesWidget
@@ -86,7 +86,7 @@ def test_every_condition_is_known_everywhere():
         schema = schemas.CONDITIONS["properties"][condition.name]
         assert condition.schema.items() <= schema.items()
         assert schema["description"].lower() == f"{condition.holds_if}.".lower()
-        assert condition.clause(wanted) in describe(rule)
+        assert condition.clause(wanted) in describe_rule(rule)
         assert row_rule({**rule_row(rule), "original": ""}) == rule
         shown = str(RulesWidget().row_context(0, rule_row(rule)))
         assert f"rules-0-{condition.name}'" in shown

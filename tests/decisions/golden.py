@@ -14,7 +14,7 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules
-from licensing.policies.standing import Standing, Term, vouched_for
+from licensing.policies.standing import Standing, Term, asserted_standing
 
 NOW = "2026-06-01T12:00:00Z"
 START = "2020-01-01"
@@ -68,7 +68,7 @@ def facts(case: Case) -> Facts:
     """Return the facts that such a check provides."""
     item, check = case.get("item", {}), case["check"]
     requester = check["requester"] if isinstance(check["requester"], dict) else {"id": check["requester"]}
-    standing = held(case) or vouched_for(requester.get("licenseType"), requester.get("hasValidLicense") is True)
+    standing = held(case) or asserted_standing(requester.get("licenseType"), requester.get("hasValidLicense") is True)
     return Facts(
         now=moment(case),
         requester_id=requester["id"],

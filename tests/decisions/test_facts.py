@@ -13,7 +13,7 @@ from licensing.access.facts import facts_of_event
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import judge
 from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense, value_in_words
-from licensing.policies.policy_tests import build_policy_test, facts_of_test
+from licensing.policies.policy_tests import build_policy_test, build_test_facts
 from licensing.policies.rules import parse_rules
 from operators.policies.trial import TrialForm, typed_fields
 from tests.decisions.fact_values import sent_in
@@ -98,11 +98,11 @@ def test_the_test_that_a_decision_makes_says_the_same_facts(api, items, seen, pl
     api.post("/v1/access/check", {"contentId": items[place].pk, **body})
     facts = seen.answers[-1].facts
     test = build_policy_test(POLICY, facts, "An example")
-    assert sayable(facts_of_test(test, facts.now)) == sayable(facts)
+    assert sayable(build_test_facts(test, facts.now)) == sayable(facts)
     made = api.post("/v1/policies", {"name": "Tested", "rules": RULES, "tests": [test]})
     assert made.status == 201, made
     assert made["tests"] == [test]
-    assert judge(POLICY, facts_of_test(test, facts.now)).allowed is test["expect"]["allowed"]
+    assert judge(POLICY, build_test_facts(test, facts.now)).allowed is test["expect"]["allowed"]
 
 
 @MADE_UP

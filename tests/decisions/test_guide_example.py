@@ -10,7 +10,7 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import decide
 from licensing.policies.facts import Facts
 from licensing.policies.matching.attributes import load_attributes
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.policies.rules import parse_rules
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "policies.md").read_text()
@@ -50,7 +50,7 @@ def test_the_examples_are_valid_and_decided_as_told():
         for now, one in ((working, staff), (weekend, staff), (working, others), (working, None))
     ]
     assert [decide(policy, facts).allowed for facts in asked] == [True, False, False, False]
-    assert [len(list(offers(policy, facts))) for facts in asked[1:]] == [1, 1, 1]
+    assert [len(list(find_offers(policy, facts))) for facts in asked[1:]] == [1, 1, 1]
 
 
 def shown(heading: str) -> list[Any]:

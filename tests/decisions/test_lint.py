@@ -12,9 +12,9 @@ from licensing.policies import lint as linting
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import decide
 from licensing.policies.facts import ContentType, Facts, HeldLicense
-from licensing.policies.lint import CODES, LEVELS, lint
+from licensing.policies.lint import CODE_LEVELS, LEVELS, lint
 from licensing.policies.matching.attributes import load_attributes
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.policies.rules import parse_rules
 from tests.examples import examples
 from tests.factories import ALLOW_LICENSED, DENY_ALL
@@ -39,7 +39,7 @@ def findings(*rules, default="deny", types=None):
 def test_usual_policies_have_no_findings_and_others_one_with_a_sentence():
     assert findings(ALLOW_LICENSED, DENY_ALL) == []
     found = lint(parse_rules([allow(default=True), allow(licenseType="a")]), "allow", NOW)
-    assert {one.level for one in found} <= set(LEVELS) == set(CODES.values())
+    assert {one.level for one in found} <= set(LEVELS) == set(CODE_LEVELS.values())
     assert all(one.message.endswith(".") for one in found)
     types = [f"type_{number}" for number in range(20)]
     rules = [allow(licenseType=[*types, f"own_{number}"], **LICENSED) for number in range(100)]
@@ -247,7 +247,7 @@ def test_a_price_that_lint_says_is_never_quoted_never_is(rules, many):
     denied = [facts for facts in map(with_licenses, many) if not decide(policy, facts).allowed]
     assume(denied)
     for facts in denied:
-        assert not found & {f"rules[{offer.rule.index}]" for offer in offers(policy, facts)}
+        assert not found & {f"rules[{offer.rule.index}]" for offer in find_offers(policy, facts)}
 
 
 def largest(number):

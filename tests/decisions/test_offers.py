@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from licensing.policies.decision import is_open_to_licensees, judge
 from licensing.policies.facts import Facts, HeldLicense
-from licensing.policies.offers import offer_by, offers, with_license
+from licensing.policies.offers import find_offer_of_rule, find_offers, with_license
 from tests.decisions.policies import compiled
 from tests.examples import examples
 
@@ -82,9 +82,9 @@ def test_one_pass_finds_what_each_rule_and_licence_type_give(
         category="finance",
         archived=archived,
     )
-    each = [offer_by(rule, policy, facts) for rule in policy.rules]
-    assert list(offers(policy, facts)) == [offer for offer in each if offer is not None]
-    assert list(offers(None, facts)) == []
+    each = [find_offer_of_rule(rule, policy, facts) for rule in policy.rules]
+    assert list(find_offers(policy, facts)) == [offer for offer in each if offer is not None]
+    assert list(find_offers(None, facts)) == []
     types = [HeldLicense(name) for name in (None, *TYPES)]
     opened = [held for held in types if judge(policy, with_license(facts, held)).allowed]
     if not archived:

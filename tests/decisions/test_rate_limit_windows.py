@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from licensing.policies.rate_limits import window
+from licensing.policies.rate_limits import limit_window
 
 WINDOWS = {
     "second": ("2026-02-18T13:45:59", "2026-02-18T13:46:00"),
@@ -20,19 +20,19 @@ def unix(text: str) -> int:
 
 def test_windows_contain_their_moment_and_adjoin():
     for period, (begin, end) in WINDOWS.items():
-        assert window(period, datetime(2026, 2, 18, 13, 45, 59, 999_999, UTC)) == (unix(begin), unix(end))
+        assert limit_window(period, datetime(2026, 2, 18, 13, 45, 59, 999_999, UTC)) == (unix(begin), unix(end))
     for period, times in WINDOWS.items():
         begin, end = map(unix, times)
-        assert window(period, datetime.fromtimestamp(begin, UTC)) == (begin, end)
-        assert window(period, datetime.fromtimestamp(end, UTC) - timedelta(microseconds=1)) == (begin, end)
-        assert window(period, datetime.fromtimestamp(end, UTC))[0] == end
-    assert window("month", datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == (
+        assert limit_window(period, datetime.fromtimestamp(begin, UTC)) == (begin, end)
+        assert limit_window(period, datetime.fromtimestamp(end, UTC) - timedelta(microseconds=1)) == (begin, end)
+        assert limit_window(period, datetime.fromtimestamp(end, UTC))[0] == end
+    assert limit_window("month", datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == (
         unix("2026-12-01T00:00:00"),
         unix("2027-01-01T00:00:00"),
     )
     for period in WINDOWS:
         for moment in [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]:
-            begin, end = window(period, moment)
+            begin, end = limit_window(period, moment)
             assert begin <= moment.timestamp() <= end
     moment = datetime(2026, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=2)))  # still February in UTC
-    assert window("month", moment) == tuple(map(unix, WINDOWS["month"]))
+    assert limit_window("month", moment) == tuple(map(unix, WINDOWS["month"]))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from licensing.policies.facts import HeldLicense
-from licensing.policies.standing import Standing, Term, standing_at, vouched_for
+from licensing.policies.standing import Standing, Term, asserted_standing, standing_at
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 END = BEGIN + timedelta(days=30)
@@ -38,4 +38,4 @@ def test_a_caller_vouches_for_a_type_for_validity_or_for_both():
         ((None, True), Standing((), True, by_service=False, licenses=(HeldLicense(None),))),
         ((None, False), Standing(by_service=False)),
     ]:
-        assert vouched_for(*said) == standing
+        assert asserted_standing(*said) == standing

@@ -1,6 +1,8 @@
 import re
 
+from licensing.edge.crawlers import SHIPPED, parse_table
 from licensing.edge.proxies.files import KINDS
+from tests.documentation.blocks import block
 from tests.documentation.tables import tables_of
 from tests.faults.proxies.outages import TABLE, Row
 from tests.faults.proxies.visitors import NEWS, SOLD, UNKNOWN, VISITORS, Visitor
@@ -29,6 +31,16 @@ def row(visitor: Visitor) -> list[str]:
 
 def test_the_table_of_visitors_is_that_of_the_proxy_tests():
     assert table("visitor", "decided as") == list(map(row, VISITORS))
+
+
+def test_the_rule_for_a_cdn_passes_on_every_known_crawler():
+    rule = block("docs/reference/edge.md", "(lower(http.user_agent)")
+    signs = re.findall('lower[(]http[.]user_agent[)] contains "([^"]+)"', rule)
+    agents = [crawler.user_agent for crawler in parse_table(SHIPPED.read_bytes()).crawlers if crawler.user_agent]
+    assert [agent for agent in agents if not any(sign in agent.lower() for sign in signs)] == []
+    reader = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    assert not any(sign in reader.lower() for sign in signs)
+    assert len(rule) < 4_096  # of a rule of Cloudflare
 
 
 def outage(row: Row) -> list[str]:

@@ -88,7 +88,10 @@ def test_the_sites_of_the_guide_to_wordpress(service: Service, client: Client, t
     robots = httpx.get(f"{service.url}/robots.txt", headers=site_key, trust_env=False).text
     for path in ("/page/2/", "/category/a/", "/category/a/page/2/", "/tag/a/", "/author/ada/", "/search/", "/?s=a"):
         assert may_fetch(robots, "Googlebot", path), path
-    for path, status in (("/category/a/", 200), ("/search/", 200), ("/tag/a/feed/", 402), ("/feed/", 403)):
+    for path, status in (
+        ("/category/a/", 200), ("/search/", 200), ("/tag/a/feed/", 402), ("/search/feed/", 402), ("/feed/", 403),
+        ("/wp-json/contact-form-7/v1/contact-forms/5/feedback", 200), ("/wp-json/wp/v2/posts", 403),
+    ):  # fmt: skip
         question = {
             "X-Licensing-Key": service.key, "X-Licensing-Url": f"https://magazine.example{path}",
             "X-Licensing-Method": "GET", "X-Licensing-Address": "203.0.113.9", "X-Licensing-Requester": "",

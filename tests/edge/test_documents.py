@@ -6,8 +6,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.same_page import SamePage
 from licensing.access.lookup.pages import compiled_policies
+from licensing.edge import middleware
 from licensing.edge.publishing import overlaps, terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
@@ -17,7 +19,7 @@ from licensing.edge.site_lint import lint_site
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.services import update_policy
-from licensing.sites.patterns import compiled
+from licensing.sites.patterns import compile_pattern
 from tests import factories
 from tests.edge.documents import ROBOTS, RSL, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, READERS, SEEKERS, policies_at, read_rsl
@@ -183,8 +185,13 @@ def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, 
     assert b"ai-train" in theirs.content
 
 
-def test_a_wrong_key_of_the_proxy_is_an_outage_that_names_it(site):
-    reply = get(RSL, **{"X-Licensing-Key": "svc_sk_PUT-THE-KEY-HERE"})
+def test_a_wrong_key_of_the_proxy_is_an_outage_that_names_it_and_is_logged_once_a_minute(site, caplog, monkeypatch):
+    monkeypatch.setattr(middleware, "faults", RepeatedLog())
+    for _ in range(3):
+        reply = get(RSL, **{"X-Licensing-Key": "svc_sk_PUT-THE-KEY-HERE"})
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "A document of a site was not served: The proxy's X-Licensing-Key is refused.")
+    ]
     assert (reply.status_code, reply.json()["error"]["code"]) == (503, "service_unavailable")
     assert reply.json()["error"]["message"] == "The proxy's X-Licensing-Key is refused."
 
@@ -197,7 +204,7 @@ def test_a_host_that_has_become_the_services_own_has_no_documents(account, site,
     assert "own_host" in [one.code for one in lint_site(site)]
 
 
-RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0]))
+RULES = st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compile_pattern(pair[0]))
 
 
 @given(RULES, ITEMS, PATHS, QUERIES, SEEKERS, st.booleans())
@@ -259,7 +266,7 @@ def test_registering_an_item_changes_no_other_entry(rules, items, further):
 
 
 def compiled_path(url):
-    return compiled(url.partition("?")[0])
+    return compile_pattern(url.partition("?")[0])
 
 
 @pytest.mark.parametrize("path", READERS)

@@ -32,11 +32,11 @@ from licensing.edge.publishing.terms import MAX_COMPARISONS, MAX_ITEM_TERMS, Ite
 from licensing.edge.site_published import MAX_BYTES, lint_robots
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
-from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compiled
+from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compile_pattern
 from licensing.sites.serializers import MAX_ROBOTS_TXT, MAX_RULES
 from licensing.visits.robots_parser import RobotsTxt
 from tests import factories
@@ -104,7 +104,7 @@ def offers_of_policy(rules: int) -> Loop:
     """Find the offers of a policy in which each rule is an offer, as each 402 does."""
     policy = CompiledPolicy.of("pol_x", 1, "deny", parse_rules(priced_rules(rules)))
     facts = Facts(ANY_TIME, "anonymous", "read")
-    return lambda: [list(offers(policy, facts)) for _ in range(10)]
+    return lambda: [list(find_offers(policy, facts)) for _ in range(10)]
 
 
 def sentences_of_policies(rules: int) -> Loop:
@@ -120,7 +120,7 @@ def sentences_of_policies(rules: int) -> Loop:
 def terms_of_items(size: int) -> Loop:
     patterns = [f"/*/{number:03}*a*b" for number in range(MAX_RULES)]
     rules = [(pattern, priced_policy("0.01")) for pattern in patterns]
-    parts = sum(len(compiled(pattern).parts) for pattern in patterns)
+    parts = sum(len(compile_pattern(pattern).parts) for pattern in patterns)
     pages = [RegisteredPage("pub.example", f"/x/{number}", frozenset()) for number in range(size // (2 * parts))]
     items = [Item(f"https://pub.example{page.path}", page, None) for page in pages]
     return lambda: terms_of(rules, items, denies_unknown=False)
@@ -211,7 +211,7 @@ def match_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
 
 def closed_pages(size: int) -> Loop:
     """Find which of many pages are below open patterns, of which every page is a candidate."""
-    opened = [compiled(f"/*/{number:03}*a*b") for number in range(MAX_RULES)]
+    opened = [compile_pattern(f"/*/{number:03}*a*b") for number in range(MAX_RULES)]
     parts = sum(len(pattern.parts) for pattern in opened)
     pages = [Pattern((f"/x/{number}",), is_anchored=True) for number in range(size // (2 * parts))]
     return lambda: pages_inside(opened, pages)

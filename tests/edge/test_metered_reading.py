@@ -267,7 +267,7 @@ def test_counts_of_ended_windows_are_deleted(ask, site, clock):
     site(FIVE_A_MONTH)
     Browser(ask).statuses(3)
     assert RuleUsage.objects.count() == 2  # the address, and the cookie
-    rate_limits.forget_counts(clock.now)
+    rate_limits.delete_ended_counts(clock.now)
     assert RuleUsage.objects.count() == 2
-    rate_limits.forget_counts(clock.now + timedelta(days=63))
+    rate_limits.delete_ended_counts(clock.now + timedelta(days=63))
     assert RuleUsage.objects.count() == 0

@@ -5,7 +5,7 @@ import pytest
 
 from accounts.plans.services import update_account
 from licensing.edge import observed
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, told
@@ -97,9 +97,9 @@ def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condi
 
     def note_question(policy, facts):
         priced.append(facts)
-        return offers(policy, facts)
+        return find_offers(policy, facts)
 
-    monkeypatch.setattr(observed, "offers", note_question)
+    monkeypatch.setattr(observed, "find_offers", note_question)
     assert api.get("/v1/analytics/observed")["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
     assert len(priced) == questions
 

@@ -12,8 +12,8 @@ from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
-from licensing.policies.offers import offers
-from licensing.sites.patterns import compiled
+from licensing.policies.offers import find_offers
+from licensing.sites.patterns import compile_pattern
 from tests import factories
 from tests.edge.documents import RSL, SEARCH_ONLY, get, moment, replace_site
 from tests.edge.priced_rules import FOR_SALE, LICENSEES, NATURAL
@@ -111,7 +111,9 @@ def test_an_items_published_entry_is_a_resource_of_the_licence_server(account):
 
 @pytest.mark.slow
 @given(
-    st.lists(st.tuples(PATTERNS, PRICED_POLICIES), min_size=1, max_size=4, unique_by=lambda pair: compiled(pair[0])),
+    st.lists(
+        st.tuples(PATTERNS, PRICED_POLICIES), min_size=1, max_size=4, unique_by=lambda pair: compile_pattern(pair[0])
+    ),
     ITEMS, PATHS, QUERIES, SEEKERS,
 )  # fmt: skip
 @settings(max_examples=examples(600), deadline=None, suppress_health_check=list(HealthCheck))
@@ -121,7 +123,7 @@ def test_published_prices_are_charged_for_an_access(rules, items, path, query, s
     for use, price in read_prices(document, path + query):
         for decisive in policies_at(rules, items, path + query):
             facts = Facts(permission=use, **unlicensed)
-            offer = next(offers(decisive, facts))
+            offer = next(find_offers(decisive, facts))
             assert not judge(decisive, facts).allowed
             assert f"{offer.price.currency} {plain(from_millionths(offer.price.amount))}" == price
             assert judge(decisive, offer.facts).rule.rate_limit is None

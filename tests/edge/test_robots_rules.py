@@ -9,7 +9,7 @@ from licensing.edge.publishing.terms import terms_of
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import judge
 from licensing.policies.facts import Facts, HeldLicense
-from licensing.policies.offers import offers
+from licensing.policies.offers import find_offers
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
 from licensing.visits.robots_parser import RobotsTxt
@@ -108,7 +108,7 @@ def lets_in(one, agents):
                      identified_by=Identification.ADDRESS)  # fmt: skip
     if judge(one, facts).allowed:
         return True
-    return agents.can_pay and (judge(one, licensed).allowed or any(offers(one, facts)))
+    return agents.can_pay and (judge(one, licensed).allowed or any(find_offers(one, facts)))
 
 
 def test_the_service_names_the_crawlers_of_its_table(account):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.rsl import write_rsl
 from licensing.edge.publishing.terms import terms_of
-from licensing.sites.patterns import compiled
+from licensing.sites.patterns import compile_pattern
 from tests import factories
 from tests.edge.published import ITEMS, PATTERNS, POLICIES
 from tests.examples import examples
@@ -85,7 +85,7 @@ def test_served_documents_are_valid(account, settings):
 
 
 @given(
-    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compiled(pair[0])),
+    st.lists(st.tuples(PATTERNS, POLICIES), max_size=5, unique_by=lambda pair: compile_pattern(pair[0])),
     ITEMS,
     st.sampled_from([None, "https://licensing.example/olp"]),
 )

@@ -11,7 +11,7 @@ from licensing.policies.decision import judge
 from licensing.policies.facts import Facts
 from licensing.policies.rules import parse_rules
 from licensing.sites.identification import Identification
-from licensing.sites.patterns import compiled
+from licensing.sites.patterns import compile_pattern
 from tests import factories
 from tests.edge.documents import ROBOTS, SEARCH_ONLY, TDMREP, get, moment, replace_site
 from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
@@ -113,7 +113,7 @@ def test_uses_allowed_without_a_licence_are_free_to_some(policy, facts):
 
 @pytest.mark.slow
 @given(
-    st.lists(st.tuples(PATTERNS, TELLING), max_size=5, unique_by=lambda pair: compiled(pair[0])),
+    st.lists(st.tuples(PATTERNS, TELLING), max_size=5, unique_by=lambda pair: compile_pattern(pair[0])),
     ITEMS, PATHS, QUERIES, UNLICENSED, st.booleans(),
 )  # fmt: skip
 @settings(max_examples=examples(1500), deadline=None, suppress_health_check=list(HealthCheck))

@@ -15,11 +15,11 @@ from kit.outbound.destinations import DestinationRefused
 from licensing.edge.site_lint import lint_site
 from licensing.sites import verification
 from licensing.sites.services import delete_site, update_site
-from licensing.sites.verification import Place, dns_record, read_file, read_txt, txt_name
+from licensing.sites.verification import VerificationSource, dns_record, read_file, read_txt, txt_name
 from tests import auditlog, factories
 
 HOST = "pub.example"
-UNREACHABLE = Place("", problem="the name servers do not answer.")
+UNREACHABLE = VerificationSource("", problem="the name servers do not answer.")
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ class Published:
 
     def __init__(self) -> None:
         self.file: Reply | Exception = Reply(404, {}, b"")
-        self.txt = Place("")
+        self.txt = VerificationSource("")
 
     def file_of(self, *sites) -> None:
         self.file = Reply(200, {}, "\n".join(dns_record(site.pk) for site in sites).encode())
 
     def txt_of(self, *sites) -> None:
-        self.txt = Place("", frozenset(dns_record(site.pk) for site in sites))
+        self.txt = VerificationSource("", frozenset(dns_record(site.pk) for site in sites))
 
 
 @pytest.fixture
@@ -221,10 +221,10 @@ def name_server(*texts: str, code: int = 0) -> Iterator[dns.asyncresolver.Resolv
 def test_txt_records_are_read_whole_or_not_at_all():
     with name_server('"content-access-"  "licensing=site_1"', '"v=spf1 -all"') as resolver:
         found = async_to_sync(read_txt)(HOST, resolver)
-    assert found == Place(txt_name(HOST), frozenset({"content-access-licensing=site_1", "v=spf1 -all"}))
+    assert found == VerificationSource(txt_name(HOST), frozenset({"content-access-licensing=site_1", "v=spf1 -all"}))
     for code in [0, 3]:
         with name_server(code=code) as resolver:
-            assert async_to_sync(read_txt)(HOST, resolver) == Place(txt_name(HOST))
+            assert async_to_sync(read_txt)(HOST, resolver) == VerificationSource(txt_name(HOST))
     with name_server(code=2) as resolver:
         assert async_to_sync(read_txt)(HOST, resolver).problem == "the name servers do not answer."
     for host in ["localhost", "127.0.0.1", "intranet", "2130706433", "db.internal"]:

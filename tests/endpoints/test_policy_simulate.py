@@ -171,7 +171,7 @@ def test_a_limit_keeps_to_the_newest_decisions_and_says_so(simulate, check, cloc
 def test_decisions_of_one_moment_are_each_counted_once(simulate, check, clock, monkeypatch, size):
     for _ in range(6):
         check()
-    monkeypatch.setattr(simulation, "CHUNK", size)
+    monkeypatch.setattr(simulation, "CHUNK_ROWS", size)
     assert counts(simulate(rules=[limited(4, "day")])) == (6, 2, 0)
     assert simulate(limit=4)["total"] == 4
 

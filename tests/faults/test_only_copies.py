@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.auditing import audit
 from analytics.archive import dropping
-from analytics.archive.copying import archive
+from analytics.archive.copying import update_archive
 from analytics.archive.dropping import drop_archived
 from analytics.archive.horizon import horizon_cache
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
@@ -27,7 +27,7 @@ __all__ = ["events", "folder"]  # fixtures
 
 @pytest.fixture(autouse=True)
 def table(folder, db, monkeypatch):
-    monkeypatch.setattr(dropping, "GRACE", 0)
+    monkeypatch.setattr(dropping, "GRACE_SECONDS", 0)
     horizon_cache.clear()
     with DecisionTable() as table:
         yield table
@@ -38,7 +38,7 @@ def table(folder, db, monkeypatch):
 @pytest.fixture
 def only_archived(events, table):
     """Months that only the archive has. Returns their decisions."""
-    archive(NOW)
+    update_archive(NOW)
     drop_archived(NOW, NOW)
     assert recorded() == {}
     return archived(table)
@@ -67,7 +67,7 @@ def test_files_one_folder_too_deep_are_found_and_not_deleted(only_archived, tabl
         assert ArchivedMonth.objects.count() == number
     for path in (decisions / "decisions").iterdir():
         shutil.move(path, decisions)
-    archive(NOW, anew=True)
+    update_archive(NOW, discard_copies=True)
     assert decisions_of(folder) == set(only_archived)
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_only_copy_stops_the_run_before_anything_is_deleted(only_archi
     files = folder.files()
     Path(folder.files(".parquet")[1]).write_bytes(content)
     with pytest.raises(ArchiveError, match=r"has no readable decisions of .*Restore the file from a backup"):
-        archive(NOW, anew=True)
+        update_archive(NOW, discard_copies=True)
     assert folder.files() == files
 
 
@@ -105,30 +105,30 @@ def test_a_database_restored_from_an_older_backup_costs_no_file(only_archived, t
     ArchiveHorizon.objects.all().delete()
     ArchivedMonth.objects.all().delete()
     table.catalogue.drop_table("licensing.decisions")
-    for options in ({}, {"anew": True}):
+    for options in ({}, {"discard_copies": True}):
         with pytest.raises(ArchiveError, match=r"has decisions that the database lacks\. Nothing was deleted"):
-            archive(NOW, **options)
+            update_archive(NOW, **options)
     assert folder.files(".parquet") == files
 
 
 def test_a_month_with_fewer_decisions_does_not_replace_its_copy(events, account, table):
-    archive(NOW)
+    update_archive(NOW)
     before = archived(table)
     some = AccessEvent.objects.order_by("created").values_list("pk", flat=True)[:5]
     AccessEvent.objects.filter(pk__in=list(some)).delete()
     ArchivedMonth.objects.all().delete()
     with pytest.raises(ArchiveError, match=r"The archive has \d+ decisions of acc_.* restored from an older backup"):
-        archive(NOW)
+        update_archive(NOW)
     assert archived(table) == before
 
 
 @pytest.mark.parametrize("anew", [False, True])
 def test_the_files_of_deleted_accounts_are_deleted(events, other_account, folder, anew):
     record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
-    archive(NOW)
+    update_archive(NOW)
     before, name = decisions_of(folder), other_account.pk
     delete_account(other_account)
-    archive(NOW, anew=anew)
+    update_archive(NOW, discard_copies=anew)
     assert decisions_of(folder) < before
     assert name not in str(folder.files())
 
@@ -137,35 +137,35 @@ def test_the_files_of_accounts_that_a_restored_database_lacks_are_kept(
     events, other_account, folder, monkeypatch, caplog
 ):
     record_all(some_events(other_account, 30, BEGIN, 30, seed=3))
-    archive(NOW)
+    update_archive(NOW)
     before = decisions_of(folder)
     monkeypatch.setattr(audit, "record", lambda *_: None)
     delete_account(other_account)
     with caplog.at_level(logging.WARNING):
-        archive(NOW)
+        update_archive(NOW)
     assert decisions_of(folder) == before
     assert f"The archive keeps the decisions of {other_account.pk}" in caplog.text
     with pytest.raises(ArchiveError, match="has decisions that the database lacks"):
-        archive(NOW, anew=True)
+        update_archive(NOW, discard_copies=True)
     assert decisions_of(folder) == before
 
 
 def test_files_of_others_in_the_folder_are_left_alone(events, folder):
-    archive(NOW)
+    update_archive(NOW)
     foreign = Path(folder.path, "licensing/decisions/notes.parquet")
     foreign.write_bytes(b"mine")
-    archive(NOW, anew=True)
-    archive(NOW)
+    update_archive(NOW, discard_copies=True)
+    update_archive(NOW)
     assert foreign.read_bytes() == b"mine"
 
 
 def test_decisions_recorded_into_an_archived_month_afterwards_are_not_removed(events, account, table, caplog):
-    archive(NOW)
+    update_archive(NOW)
     drop_archived(NOW, NOW)
     late = some_events(account, 7, BEGIN, 30, seed=99)
     record_all(late)
     with caplog.at_level(logging.WARNING):
-        archive(NOW)
+        update_archive(NOW)
         drop_archived(NOW, NOW)
     assert len(recorded()) == 7
     assert "7 decisions were recorded into months that had been archived" in caplog.text
@@ -174,7 +174,7 @@ def test_decisions_recorded_into_an_archived_month_afterwards_are_not_removed(ev
 def test_files_are_private_whatever_the_umask_and_a_group_keeps_what_it_was_given(events, folder):
     former = os.umask(0)
     try:
-        archive(NOW)
+        update_archive(NOW)
     finally:
         os.umask(former)
     below = [path for path in Path(folder.path).rglob("*") if "licensing" in path.parts]
@@ -183,5 +183,5 @@ def test_files_are_private_whatever_the_umask_and_a_group_keeps_what_it_was_give
     [older, of_group, *_] = (Path(path) for path in folder.files(".parquet"))
     older.chmod(0o644)
     of_group.chmod(0o640)
-    archive(NOW)
+    update_archive(NOW)
     assert (older.stat().st_mode & 0o777, of_group.stat().st_mode & 0o777) == (0o640, 0o640)

@@ -1,13 +1,16 @@
 """The cause of a database outage: in /readyz, and in the log once per outage."""
 
 import logging
+from unittest.mock import Mock
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import OperationalError
 from psycopg import OperationalError as PsycopgError
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
+from config import background
 from kit.storage import outage_causes
 from kit.storage.outage_causes import OutageLog, outage_cause
 from kit.telemetry import repeated_log
@@ -60,6 +63,16 @@ def test_an_outage_is_logged_once_and_again_with_what_it_failed_if_it_lasts(capl
     assert caplog.messages == [first, f"{first} (1,234 more failures since this was last logged)"]
     log.log(logger, raised_from(errors.DiskFull("could not extend file")))
     assert len(caplog.records) == 3  # another cause is logged at once
+
+
+def test_an_outage_is_one_outage_for_the_lock_of_shared_jobs_too(caplog, clock, monkeypatch):
+    monkeypatch.setattr(background, "outages", OutageLog())
+    shared = background.SharedWork()
+    monkeypatch.setattr(shared.lock, "take", Mock(side_effect=PsycopgError("connection refused")))
+    for _ in range(3):
+        async_to_sync(shared.try_once)()
+    assert caplog.messages == ["The database did not answer (unreachable): connection refused"]
+    assert caplog.records[0].exc_info is None
 
 
 def test_a_write_that_found_the_disk_full_makes_the_service_unready_until_it_is_some_seconds_old(clock):

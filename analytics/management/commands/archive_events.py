@@ -26,13 +26,13 @@ class Command(ServiceCommand):
 
     def perform(self, *, anew: bool, drop: bool, **_: object) -> tuple[str, dict[str, object]]:
         try:
-            from analytics.archive.copying import archive  # noqa: PLC0415 - packages that are not always there
+            from analytics.archive.copying import update_archive  # noqa: PLC0415 - packages that are not always there
             from analytics.archive.dropping import drop_archived  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
         now = stored_now()
         days = settings.ARCHIVE_AFTER_DAYS
-        copied, removed = archive(now, anew=anew)
+        copied, removed = update_archive(now, discard_copies=anew)
         message = f"Archived {copied} months, and deleted {removed} from the archive."
         result: dict[str, object] = {"archived": copied, "removed": removed}
         if drop or days:

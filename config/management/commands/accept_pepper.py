@@ -29,11 +29,11 @@ def encrypt_anew() -> tuple[int, int]:
         stored = model._default_manager.exclude(**{column: None}).select_for_update().values_list("pk", column)
         for pk, sealed in stored:
             try:
-                anew = sealer(purpose).rotate(bytes(sealed))
+                reencrypted = sealer(purpose).rotate(bytes(sealed))
             except InvalidToken:
                 unreadable += 1
                 continue
-            model._default_manager.filter(pk=pk).update(**{column: anew})
+            model._default_manager.filter(pk=pk).update(**{column: reencrypted})
             encrypted += 1
     return encrypted, unreadable
 

@@ -52,15 +52,15 @@ class Command(ServiceCommand):
 
     def run_one(self, rewrite: Rewrite, *, is_shown: bool) -> int:
         total = rewrite.count()
-        read = 0
+        rows_read = 0
         changed = 0
         shown_at = monotonic()
         for more_read, more_changed in rewrite.chunks():
-            read = read + more_read
+            rows_read = rows_read + more_read
             changed = changed + more_changed
             if is_shown and monotonic() - shown_at > SECONDS:
                 shown_at = monotonic()
-                self.stderr.write(f"{rewrite.title}: {read:,} of {total:,}")
+                self.stderr.write(f"{rewrite.title}: {rows_read:,} of {total:,}")
         return changed
 
 

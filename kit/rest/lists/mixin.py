@@ -40,12 +40,12 @@ class ListMixin(GenericViewSet[M]):
 
         With `may_lag` the file is read from the replica, if there is one.
         """
-        every = self.get_queryset() if queryset is None else queryset
-        rows = self.filtered(every)
+        all_rows = self.get_queryset() if queryset is None else queryset
+        rows = self.filtered(all_rows)
         name = self.exportable.get(self.action)
         form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
         has_bom = wants_bom(self.request.query_params, form)
-        paginator = self.pager(every)
+        paginator = self.pager(all_rows)
         fields = self.fields_to_show()
 
         render = self.row_renderer(context)
@@ -60,7 +60,7 @@ class ListMixin(GenericViewSet[M]):
             counting_of(self.request.query_params)
             if "cursor" in self.request.query_params:
                 raise InvalidRequest("A file has everything that matches: it takes no cursor.", param="cursor")
-            last = self.last_received(every)
+            last = self.last_received(all_rows)
             reading = Reading(may_lag=may_lag)
             chunks = chunks_after(last, reading, paginator.following(rows, self.request, CHUNK), show)
             columns = columns_picked(columns_of(self.serializer_class), fields)
@@ -81,8 +81,8 @@ class ListMixin(GenericViewSet[M]):
             return None
         return requested_fields(query, self.serializer_class, hidden)
 
-    def pager(self, every: QuerySet[M]) -> KeysetPagination:
-        """Return the pagination of the filtered rows; `every` are all rows."""
+    def pager(self, all_rows: QuerySet[M]) -> KeysetPagination:
+        """Return the pagination of the filtered rows."""
         paginator = (self.pagination_class or KeysetPagination)()
         if isinstance(paginator, WindowedPagination) and self.filterset_class and connection.vendor == "postgresql":
             given = list(given_filters(self.filterset_class, self.request.query_params))
@@ -92,7 +92,7 @@ class ListMixin(GenericViewSet[M]):
             if len(sorting) == len(given):
                 paginator.is_in_order = len(indexed) < 2  # the database chooses one of two indexes by statistics
             elif all(one.index is not Index.FINDS for one, _ in given):
-                paginator.every, paginator.is_indexed = self.apply(sorting, every), bool(indexed)
+                paginator.every, paginator.is_indexed = self.apply(sorting, all_rows), bool(indexed)
         return paginator
 
     def is_in_order(self, one: OperatorFilter, value: object) -> bool:

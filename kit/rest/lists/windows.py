@@ -96,13 +96,13 @@ class WindowedPagination(KeysetPagination):
 
     def read_windows(self, rows: QuerySet[M], every: QuerySet[Model], windows: Iterable[Window], size: int) -> list[M]:
         """Return the first rows of successive windows."""
-        found: list[M] = []
+        matches: list[M] = []
         for window in windows:
             check_client_connected()
-            found += self.read_window(rows, every, window, size - len(found))
-            if len(found) == size:
+            matches += self.read_window(rows, every, window, size - len(matches))
+            if len(matches) == size:
                 break
-        return found
+        return matches
 
     def read_window(self, rows: QuerySet[M], every: QuerySet[Model], window: Window, size: int) -> list[M]:
         """Return the first rows of a window."""

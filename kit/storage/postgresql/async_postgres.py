@@ -49,52 +49,52 @@ class Sessions:
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         """Run a statement in a transaction of its own and return its rows. Raises Django's OperationalError."""
-        async with self.one() as session:
+        async with self.lease() as session:
             return await session.run(statement, parameters)
 
     @asynccontextmanager
-    async def one(self) -> "AsyncIterator[Session]":
+    async def lease(self) -> "AsyncIterator[Session]":
         """Yield a connection for one statement. Raises Django's OperationalError, also for that statement.
 
         Raises Promoted if another server was promoted after the last connection was made: the statement may come from
         what the former one had. Behind a pooler, promotions are not seen.
         """
-        used: Session | None = None
+        session: Session | None = None
         timeline = self.timeline.number
         try:
-            while self.idle and used is None:
-                used = self.idle.pop()
-                if used.has_ended:
-                    used = None
-            if used is None:
+            while self.idle and session is None:
+                session = self.idle.pop()
+                if session.has_ended:
+                    session = None
+            if session is None:
                 async with asyncio.timeout(SECONDS_TO_WAIT):
-                    used = await self.connect()
-            if timeline not in (0, used.timeline):
-                if used.timeline == self.timeline.number:  # the next statement may use it
-                    self.idle.append(used)
-                    used = None
+                    session = await self.connect()
+            if timeline not in (0, session.timeline):
+                if session.timeline == self.timeline.number:  # the next statement may use it
+                    self.idle.append(session)
+                    session = None
                 raise Promoted("Another server was promoted. Try again.")
-            yield used
+            yield session
         except (*NOT_DONE, TimeoutError) as error:
-            close(used)
+            close(session)
             raise OperationalError(str(error) or type(error).__name__) from error
         except BaseException:
-            close(used)  # drop the pending reply
+            close(session)  # drop the pending reply
             raise
-        self.idle.append(used)
+        self.idle.append(session)
 
     async def connect(self) -> "Session":
-        made = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
+        session = Session(await psycopg.AsyncConnection.connect(connection_string(), autocommit=True))
         try:
-            if made.prepares:
-                await made.run(LIMIT, [f"{settings.STATEMENT_SECONDS}s"])
-                made.timeline = self.timeline.note(await made.read_timeline())
+            if session.prepares:
+                await session.run(LIMIT, [f"{settings.STATEMENT_SECONDS}s"])
+                session.timeline = self.timeline.note(await session.read_timeline())
                 if self.set_up:
-                    await made.run(self.set_up)
+                    await session.run(self.set_up)
         except BaseException:
-            made.close()
+            session.close()
             raise
-        return made
+        return session
 
 
 def close(broken: "Session | None") -> None:
@@ -125,8 +125,8 @@ class Session:
 
     async def run(self, statement: str, parameters: Sequence[Parameter] = ()) -> list[Row]:
         """Return the rows of a statement, which is prepared on first use if the session is kept."""
-        values = [encode_parameter(one) for one in parameters]
-        formats = [isinstance(one, list) for one in parameters]
+        values = [encode_parameter(parameter) for parameter in parameters]
+        formats = [isinstance(parameter, list) for parameter in parameters]
         if self.prepares:
             self.libpq.send_query_prepared(await self.prepared_name(statement), values, formats)
         else:

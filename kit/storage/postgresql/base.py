@@ -101,20 +101,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
         connection: Connection = super().get_new_connection(conn_params)
-        known = vars(connection)
-        if self.alias == DEFAULT_DB_ALIAS and "is_known" not in known:
-            known["is_known"] = True
+        attributes = vars(connection)
+        if self.alias == DEFAULT_DB_ALIAS and "is_known" not in attributes:
+            attributes["is_known"] = True
             outages.note_connection()
         if settings.DATABASE_POOLING == "transaction":
             return connection
         try:
-            if self.alias == DEFAULT_DB_ALIAS and "timeline" not in known:
-                known["timeline"] = thread_timeline.note(read_timeline(connection))
-            wanted = statements.milliseconds()
+            if self.alias == DEFAULT_DB_ALIAS and "timeline" not in attributes:
+                attributes["timeline"] = thread_timeline.note(read_timeline(connection))
+            milliseconds = statements.milliseconds()
             # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
-            if known.get("statement_milliseconds", 0) != wanted:
-                connection.execute(f"SET statement_timeout = {wanted}")
-                known["statement_milliseconds"] = wanted
+            if attributes.get("statement_milliseconds", 0) != milliseconds:
+                connection.execute(f"SET statement_timeout = {milliseconds}")
+                attributes["statement_milliseconds"] = milliseconds
         except Exception:
             if self.pool:
                 self.pool.putconn(connection)
@@ -136,16 +136,16 @@ def limit_statement(
 
     Outside a transaction, limit and statement are one message, which PostgreSQL runs as one transaction.
     """
-    wanted = statements.milliseconds()
+    milliseconds = statements.milliseconds()
     wrapper, cursor = cast(DatabaseWrapper, context["connection"]), cast(CursorWrapper, context["cursor"])
-    if not wanted or many:
+    if not milliseconds or many:
         return execute(sql, params, many, context)
     if not wrapper.get_autocommit():
         if wrapper.connection.info.transaction_status == TransactionStatus.IDLE:  # this begins the transaction
             with wrapper.wrap_database_errors:
-                cursor.cursor.execute(f"SET LOCAL statement_timeout = {wanted}")
+                cursor.cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
         return execute(sql, params, many, context)
-    result = execute(f"SET LOCAL statement_timeout = {wanted}; {sql}", params, many, context)
+    result = execute(f"SET LOCAL statement_timeout = {milliseconds}; {sql}", params, many, context)
     cursor.cursor.nextset()
     return result
 
@@ -163,9 +163,9 @@ def check(pool: ConnectionPool, connection: Connection) -> None:
 
     A server that closes a connection sends a message first, so a connection without unread input needs no query.
     """
-    said = poll()
-    said.register(connection.fileno(), POLLIN)
-    if not said.poll(0):
+    input_poll = poll()
+    input_poll.register(connection.fileno(), POLLIN)
+    if not input_poll.poll(0):
         return
     try:
         ConnectionPool.check_connection(connection)

@@ -7,14 +7,14 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from analytics.recording.entries import Charge
-from analytics.recording.spending import Spend
+from analytics.recording.spending_sql import Spend
 from analytics.wallets.spending import Purses
 from analytics.wallets.units import ACCESS
 from kit.http.errors import ApiError
 from kit.values import ids
 from kit.values.decimals import plain_millionths
 from licensing.access.deciding import Answer
-from licensing.policies.decision import Decision, counts_as_access, unpaid
+from licensing.policies.decision import Decision, build_unpaid_denial, counts_as_access
 from licensing.policies.facts import HeldLicense, Shortfall
 
 ONE = 1_000_000  # an access, in millionths
@@ -87,7 +87,7 @@ def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:
     """Return the answer with the shortfall of the wallet that does not cover the spend; observed ones only say why."""
     shortfall = Shortfall(spend.unit, purses.available(spend))
     facts = replace(answer.facts, shortfall=shortfall)
-    decision = unpaid(answer.decision, shortfall)
+    decision = build_unpaid_denial(answer.decision, shortfall)
     missing = purses.missing(spend) if decision.observed is None else None
     return replace(answer, decision=decision, facts=facts, credits=missing, rate_reset=None, shared=None)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analytics.recording import recorder
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import Outcome
-from analytics.recording.spending import Spending
+from analytics.recording.spending_sql import Spending
 from analytics.wallets.spending import Purses
 from kit.http.errors import ApiError
 from kit.values import ids
@@ -17,7 +17,7 @@ from licensing.access.decisions import Decisions
 
 
 def spend_in_record(made: Decisions) -> Decisions:
-    """Let the record take what the decisions spend (analytics.recording.spending)."""
+    """Let the record take what the decisions spend (analytics.recording.spending_sql)."""
     wallets = dict.fromkeys(spend.wallet for spends in made.spends.values() for spend in spends)
     spending, nanoseconds = Spending(tuple(wallets)), ids.to_nanoseconds(made.now)
     entries = []
@@ -54,7 +54,7 @@ def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
 
 def rehearse_observed(made: Decisions) -> Decisions:
     """Let observed decisions say which wallet would not cover them. Each is compared with the balance as it is."""
-    purses = Purses.look({one.wallet for spends in made.rehearsals.values() for one in spends}, made.now)
+    purses = Purses.look({spend.wallet for spends in made.rehearsals.values() for spend in spends}, made.now)
     answers, entries = list(made.answers), list(made.entries)
     for number, spends in made.rehearsals.items():
         [place] = made.shared[number].places
@@ -75,28 +75,28 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
     rule's limit denies spends nothing. Returns the decisions as they were recorded, and the outcomes. If an outcome is
     stale, the transaction is to be rolled back.
     """
-    purses = Purses.lock({one.wallet for spends in made.spends.values() for one in spends}, made.now)
+    purses = Purses.lock({spend.wallet for spends in made.spends.values() for spend in spends}, made.now)
     answers = list(made.answers)
     outcomes: list[Outcome] = []
-    waiting: list[Entry] = []
+    unrecorded: list[Entry] = []
     for number, shared in enumerate(made.shared):
         entry, spends = made.entries[number], made.spends.get(number, ())
         answer = answers[shared.places[0]]
         if not spends or not isinstance(answer, Answer):
-            waiting.append(entry)
+            unrecorded.append(entry)
             continue
         lacking = purses.lacking(spends)
         if lacking is not None:
             answer = deny_unpaid(answer, lacking, purses)
             purses.exhaust(lacking)
-            denied = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
-            entry = replace(entry, case=denied, claim=None, charge=None)
+            denied_case = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
+            entry = replace(entry, case=denied_case, claim=None, charge=None)
         else:
             answer = replace(answer, credits=purses.remaining(spends[-1]))
-        waiting.append(replace(entry, case=with_fact(entry.case, credits=answer.credits)))
+        unrecorded.append(replace(entry, case=with_fact(entry.case, credits=answer.credits)))
         if lacking is None and entry.claim is not None:  # whether it spends depends on the rule's limit
-            outcomes += recorder.record(waiting)
-            waiting = []
+            outcomes += recorder.record(unrecorded)
+            unrecorded = []
             if not outcomes[-1].is_stored:
                 return made, outcomes
             if not outcomes[-1].counted(0).granted:
@@ -105,6 +105,6 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
         if lacking is None:
             purses.pay(spends, answer.id or "")
         answers[shared.places[0]] = answer
-    outcomes += recorder.record(waiting)
+    outcomes += recorder.record(unrecorded)
     purses.save()
     return replace(made, answers=answers), outcomes

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from time import perf_counter
 
-from analytics.recording.batch import AsyncRecorder, conflicts
+from analytics.recording.batch import AsyncRecorder, find_conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import commit
@@ -98,7 +98,7 @@ class Commits:
 
     async def write_all(self, many: Sequence[Sequence[Entry]]) -> list[Sequence[Outcome]]:
         """Record many requests in one commit, each entirely or not at all."""
-        refusals = conflicts(many)
+        refusals = find_conflicts(many)
         fitting = [entry for entries, refusal in zip(many, refusals, strict=True) if not refusal for entry in entries]
         sizes = [len(entry.ids) for entries in many for entry in entries]
         begun = perf_counter()

@@ -21,7 +21,7 @@ from licensing.content.models import Content
 from licensing.licenses.compiled import compiled_licenses
 from licensing.policies.facts import STORED
 from licensing.requesters.models import Requester
-from licensing.sites.lookup import expected_hosts, known_site
+from licensing.sites.lookup import cached_site, probable_hosts
 from licensing.sites.models import Site
 from licensing.sites.pages import candidate_pages, requested_page
 
@@ -117,7 +117,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     pages = {}
     for account_id, url in wanted:
         requested = requested_page(url)
-        pages[account_id, url] = requested.at_hosts(expected_hosts(account_id, requested.host))
+        pages[account_id, url] = requested.at_hosts(probable_hosts(account_id, requested.host))
     keys = [(page, key) for page, requested in pages.items() for key in requested.keys]
     accounts = [ids.id_to_hex("acc", account_id) for (account_id, _), _ in keys]
     rows: defaultdict[Page, list[Row]] = defaultdict(list)
@@ -126,7 +126,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
     found = {}
     for page, of_page in rows.items():
         epoch = int(of_page[0][0] or 0)
-        site = known_site(page[0], epoch, pages[page].host)
+        site = cached_site(page[0], epoch, pages[page].host)
         if site is None or site.hosts != (pages[page].host, *pages[page].further_hosts):
             continue  # its aliases have changed
         if site.rule_table.is_quick:

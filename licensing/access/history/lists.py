@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from msgspec.structs import replace
 
 from analytics.archive.horizon import read_at_horizon
-from analytics.archive.lookup import archived_decision, available_archive
+from analytics.archive.lookup import available_archive, find_archived_decision
 from analytics.models import AccessEvent
 from analytics.usage.matching import Selection, count_matching
 from kit.rest.lists.counting import Total
@@ -52,24 +52,26 @@ class HistoryPagination(WindowedPagination):
         recent = rows.filter(created__gte=horizon)
         if order.descending:
             is_archived = after is not None and after.value < horizon
-            found = [] if is_archived else super().read(recent, order, size, after)
-            if len(found) < size:
-                older = read_archive(self.selected, horizon, order, size - len(found), after if is_archived else None)
-                found += cast("list[M]", older)
-            return found
+            matches = [] if is_archived else super().read(recent, order, size, after)
+            if len(matches) < size:
+                older = read_archive(
+                    self.selected, horizon, order, size - len(matches), after if is_archived else None
+                )
+                matches += cast("list[M]", older)
+            return matches
         is_recent = after is not None and after.value >= horizon
-        found = [] if is_recent else cast("list[M]", read_archive(self.selected, horizon, order, size, after))
-        if len(found) < size:
-            found += super().read(recent, order, size - len(found), after if is_recent else None)
-        return found
+        matches = [] if is_recent else cast("list[M]", read_archive(self.selected, horizon, order, size, after))
+        if len(matches) < size:
+            matches += super().read(recent, order, size - len(matches), after if is_recent else None)
+        return matches
 
 
 def read_archive(
     selected: SelectedDecisions, horizon: datetime, order: Order, size: int, after: Position | None
 ) -> list[AccessEvent]:
     with available_archive():
-        found = archived(selected, horizon).read(size, descending=order.descending, after=after)
-    return events_of(found)
+        rows = archived(selected, horizon).read(size, descending=order.descending, after=after)
+    return events_of(rows)
 
 
 def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float) -> Total:
@@ -87,18 +89,18 @@ def count_by_rollups(
     if horizon is None:
         return Total(count_matching(selection, seconds))
     inner, edges = selection.without_edges(horizon)
-    found, is_exact = count_matching(inner, seconds), True
+    number, is_exact = count_matching(inner, seconds), True
     for begin, end in edges:
         with available_archive():
             part = replace(archived(selected, horizon), begin=begin, end=end).count(seconds)
-        found, is_exact = found + part.number, is_exact and part.is_exact
-    return Total(found, is_exact)
+        number, is_exact = number + part.number, is_exact and part.is_exact
+    return Total(number, is_exact)
 
 
 def find_archived(account_id: str, id: str) -> AccessEvent | None:
     """Return the decision if only the archive has it."""
-    found = archived_decision(account_id, id)
-    return None if found is None else events_of([found])[0]
+    row = find_archived_decision(account_id, id)
+    return None if row is None else events_of([row])[0]
 
 
 def archived(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
@@ -108,17 +110,19 @@ def archived(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
     window = Window()
     comparisons: list[Comparison] = []
     facts: list[FactComparison] = []
-    for one, value in selected.given:
-        if one.of == "created" and isinstance(value, datetime) and one.operator != "ne":
-            window.narrow(one.operator, value)
-        if one.of == "requesterId":
-            operator = "ne" if one.operator == "ne" else "in"
+    for row_filter, value in selected.given:
+        if row_filter.of == "created" and isinstance(value, datetime) and row_filter.operator != "ne":
+            window.narrow(row_filter.operator, value)
+        if row_filter.of == "requesterId":
+            operator = "ne" if row_filter.operator == "ne" else "in"
             comparisons.append(Comparison("requester", operator, selected.numbers_of(value)))
-        elif one.of in COLUMNS:
-            comparisons.append(Comparison(COLUMNS[one.of], one.operator, value))
-        elif value or one.operator != "prefix":  # every decision begins with nothing
-            texts = {text for member in members(value) for text in texts_of(one.of, member)}
-            facts.append(FactComparison(one.of, tuple(sorted(texts)), is_prefix=one.operator == "prefix"))
+        elif row_filter.of in COLUMNS:
+            comparisons.append(Comparison(COLUMNS[row_filter.of], row_filter.operator, value))
+        elif value or row_filter.operator != "prefix":  # every decision begins with nothing
+            texts = {text for member in members(value) for text in texts_of(row_filter.of, member)}
+            facts.append(
+                FactComparison(row_filter.of, tuple(sorted(texts)), is_prefix=row_filter.operator == "prefix")
+            )
     end = horizon if window.end is None else min(horizon, window.end)
     return ArchiveQuery(selected.account_id, window.begin, end, tuple(comparisons), tuple(facts))
 
@@ -127,11 +131,11 @@ def texts_of(fact: str, text: str) -> set[str]:
     return both_schemes(text) if fact == "url" else {text}
 
 
-def events_of(found: "Sequence[ArchivedRow]") -> list[AccessEvent]:
+def events_of(rows: "Sequence[ArchivedRow]") -> list[AccessEvent]:
     """Build the decisions with their requesters. Facts that an erasure removes are left out at once."""
-    requesters = Requester.objects.in_bulk({values["requester_id"] for values in found})
+    requesters = Requester.objects.in_bulk({values["requester_id"] for values in rows})
     events = []
-    for values in found:
+    for values in rows:
         number, former = cast("int", values["requester_id"]), str(values.pop("requester__requester_id"))
         requester = requesters.get(number) or Requester(pk=number, requester_id=former)
         event = AccessEvent.from_db(DEFAULT_DB_ALIAS, list(values), list(values.values()))

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import groupby, islice
-from operator import itemgetter
+from operator import attrgetter
+from typing import NamedTuple
 
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Lookup, prefetch_related_objects
@@ -26,8 +27,13 @@ NAMES = {field: name for name, field in FIELDS.items()}  # columns by the model'
 OPERATORS = {"exact": "eq", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "isnull": "exists"}
 RELATED = ("account", "content", "requester", "policy")
 OF_MILLISECOND = len("dec_") + 10  # characters of an id that are its millisecond
-Found = tuple[str, datetime, str]  # the id, time and account of a decision
-ID, TIME_AND_ID = itemgetter(0), itemgetter(1, 0)
+ID, TIME_AND_ID = attrgetter("id"), attrgetter("created", "id")
+
+
+class DecisionKey(NamedTuple):
+    id: str
+    created: datetime
+    account_id: str
 
 
 class ArchivedQuery:
@@ -47,10 +53,10 @@ class ArchivedQuery:
     def read(self, skipped: int, size: int | None, *, by_time: bool) -> list[AccessEvent]:
         """Return the first decisions behind those to be skipped, with what they refer to."""
         stop = None if size is None else skipped + size
-        ordered, key = (in_time, TIME_AND_ID) if by_time else (in_order_of_ids, ID)
-        found = list(islice(merge(*map(ordered, self.archive_queries()), key=key, reverse=True), skipped, stop))
-        rows = {one["id"]: one for one in rows_of(found)}
-        events = events_of([rows[id] for id, _, _ in found if id in rows])  # without those that were just purged
+        ordered, sort_key = (in_time, TIME_AND_ID) if by_time else (in_order_of_ids, ID)
+        keys = list(islice(merge(*map(ordered, self.archive_queries()), key=sort_key, reverse=True), skipped, stop))
+        rows = {row["id"]: row for row in rows_of(keys)}
+        events = events_of([rows[key.id] for key in keys if key.id in rows])  # without those that were just purged
         prefetch_related_objects(events, *RELATED)
         return events
 
@@ -59,10 +65,10 @@ class ArchivedQuery:
 
     def keys(self) -> Iterator[str]:
         """Yield the ids of the decisions."""
-        return (str(position.key) for one in self.archive_queries() for position in one.positions())
+        return (str(position.key) for query in self.archive_queries() for position in query.positions())
 
     def tally(self, field: str) -> Counter[object]:
-        return sum((one.tally(NAMES[field]) for one in self.archive_queries()), Counter())
+        return sum((query.tally(NAMES[field]) for query in self.archive_queries()), Counter())
 
     def archive_queries(self) -> Iterator[ArchiveQuery]:
         """Yield the part of each account."""
@@ -88,8 +94,8 @@ class ArchivedQuery:
 
     def add_comparison(self, field: str, operator: str, value: object) -> None:
         if field == "account_id":
-            given = set(members(value))
-            self.accounts = given if self.accounts is None else self.accounts & given
+            account_ids = set(members(value))
+            self.accounts = account_ids if self.accounts is None else self.accounts & account_ids
             return
         self.comparisons.append(Comparison(NAMES[field], operator, value))
         if field == "created" and isinstance(value, datetime):
@@ -123,23 +129,25 @@ def comparison_of_fact(node: object) -> FactComparison:
     return FactComparison(node.lhs.key_name, tuple(texts), is_prefix=is_prefix)
 
 
-def in_time(query: ArchiveQuery) -> Iterator[Found]:
+def in_time(query: ArchiveQuery) -> Iterator[DecisionKey]:
     """Yield decisions by time and id, newest first: the archive's own order."""
-    return ((str(one.key), one.value, query.account_id) for one in query.positions())
+    return (DecisionKey(str(position.key), position.value, query.account_id) for position in query.positions())
 
 
-def in_order_of_ids(query: ArchiveQuery) -> Iterator[Found]:
+def in_order_of_ids(query: ArchiveQuery) -> Iterator[DecisionKey]:
     """Yield decisions by id, newest first. This is another order within a millisecond."""
-    for _, same in groupby(in_time(query), key=lambda one: one[0][:OF_MILLISECOND]):
+    for _, same in groupby(in_time(query), key=lambda decision: decision.id[:OF_MILLISECOND]):
         yield from sorted(same, key=ID, reverse=True)
 
 
-def rows_of(found: Sequence[Found]) -> Iterator[ArchivedRow]:
+def rows_of(decisions: Sequence[DecisionKey]) -> Iterator[ArchivedRow]:
     """Yield the decisions with all columns, in no order."""
     moments: dict[str, dict[str, datetime]] = {}
-    for id, moment, account_id in found:
-        moments.setdefault(account_id, {})[id] = moment
-    for account_id, own in moments.items():
-        end = max(own.values()) + MICROSECOND
-        named = ArchiveQuery(account_id, min(own.values()), end, (Comparison("id", "in", list(own)),))
-        yield from named.read(len(own), descending=True)
+    for decision in decisions:
+        moments.setdefault(decision.account_id, {})[decision.id] = decision.created
+    for account_id, moments_by_id in moments.items():
+        end = max(moments_by_id.values()) + MICROSECOND
+        query = ArchiveQuery(
+            account_id, min(moments_by_id.values()), end, (Comparison("id", "in", list(moments_by_id)),)
+        )
+        yield from query.read(len(moments_by_id), descending=True)

@@ -53,11 +53,11 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
 
     def count_both(self, horizon: datetime | None) -> int:
         low, high = self.query.low_mark, self.query.high_mark
-        number = self.recent(horizon)[:high].count()
-        if horizon is not None and (high is None or number < high):
+        count = self.recent(horizon)[:high].count()
+        if horizon is not None and (high is None or count < high):
             with self.archived(horizon) as older:
-                number += older.count(None if high is None else high - number)
-        return max(number - low, 0)
+                count += older.count(None if high is None else high - count)
+        return max(count - low, 0)
 
     def tally(self, field: str) -> Counter[object]:
         """Count the decisions by a field's value."""
@@ -74,8 +74,8 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
 
     def archived_among(self, ids: Sequence[str], horizon: datetime) -> list[str]:
         """Return those of these decisions that match and that only the archive has. The ids are sorted."""
-        named = self.filter(pk__gte=ids[0], pk__lte=ids[-1], pk__in=ids)
-        with named.archived(horizon) as older:
+        matching = self.filter(pk__gte=ids[0], pk__lte=ids[-1], pk__in=ids)
+        with matching.archived(horizon) as older:
             return list(older.keys())
 
     def has_archived(self) -> bool:

@@ -30,9 +30,9 @@ MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 Revision = tuple[str, int]  # (policy id, version)
 
 
-def read_policies(wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+def read_policies(requested: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
     """Read and compile these revisions in one query, without the cache."""
-    revisions = sorted(wanted)
+    revisions = sorted(requested)
     if not revisions:
         return {}
     key = Tuple(F("policy_id"), F("version"))
@@ -54,15 +54,15 @@ class CompiledPolicies:
     def __init__(self) -> None:
         self.cached: BoundedCache[Revision, CompiledPolicy] = BoundedCache(lambda policy: policy.size, MAX_COMPILED)
 
-    def get(self, wanted: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
+    def get(self, requested: Iterable[Revision]) -> dict[Revision, CompiledPolicy]:
         """Return all of these revisions; one query reads those that are not cached."""
-        asked = set(wanted)
-        found = {revision: known for revision in asked if (known := self.cached.get(revision)) is not None}
-        missing = asked - found.keys()
+        revisions = set(requested)
+        policies = {revision: policy for revision in revisions if (policy := self.cached.get(revision)) is not None}
+        missing = revisions - policies.keys()
         for revision, compiled in read_policies(missing).items():
-            found[revision] = compiled
+            policies[revision] = compiled
             self.cached.put(revision, compiled)
-        return found
+        return policies
 
     def one(self, revision: Revision) -> CompiledPolicy:
         return self.get([revision])[revision]

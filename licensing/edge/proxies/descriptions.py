@@ -15,7 +15,7 @@ from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import AskedVisitors, Site
-from licensing.sites.patterns import Pattern, PatternIndex, compiled, overlap
+from licensing.sites.patterns import Pattern, PatternIndex, compile_pattern, patterns_overlap
 
 MAX_CLOSED_ITEMS = 500
 MAX_COMPARISONS = 5_000_000  # about a second
@@ -131,11 +131,11 @@ class Pages:
         return policy.mode == Mode.ENFORCE and self.access_for(policy) != Access.CLOSED
 
     def add_pattern(self, text: str, policy: CompiledPolicy | None) -> None:
-        self.rules.append((text, compiled(text), self.access_for(policy)))
+        self.rules.append((text, compile_pattern(text), self.access_for(policy)))
 
     def add_unknown_pages(self, rules: Sequence[tuple[str, CompiledPolicy | None]]) -> None:
         """Add the pages without a pattern if they are open to everybody."""
-        has_others = not any(compiled(text).matches_every_path for text, _ in rules)
+        has_others = not any(compile_pattern(text).matches_every_path for text, _ in rules)
         if has_others and self.site.unknown == Unknown.ALLOW:
             self.add_pattern(EVERY_PAGE, None)
 
@@ -228,4 +228,8 @@ def unrestricted_folders(closed: Iterable[Pattern]) -> list[str]:
     folders: Mapping[str, Pattern] = {
         folder: Pattern((f"/{folder}/", ""), is_anchored=False) for folder in ASSET_FOLDERS
     }
-    return [folder for folder, files in folders.items() if not any(overlap(pattern, files) for pattern in restricting)]
+    return [
+        folder
+        for folder, files in folders.items()
+        if not any(patterns_overlap(pattern, files) for pattern in restricting)
+    ]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from licensing.edge.publishing.overlaps import Overlaps
 from licensing.edge.publishing.promises import USES
 from licensing.edge.publishing.published_terms import Terms, url_pattern
-from licensing.sites.patterns import Pattern, overlap
+from licensing.sites.patterns import Pattern, patterns_overlap
 
 ROOT = "/"
 
@@ -92,7 +92,7 @@ def narrow(entry: Terms, open_ended: Iterable[Candidate]) -> Terms:
     url = f"{path}$" if mark else entry.url
     length, most, pattern = len(url), score(url) + bool(mark), url_pattern(url)
     preferred = (other for other in open_ended if other.length > length and other.score < most)
-    return entry.intersect(other.terms for other in preferred if overlap(other.pattern, pattern))
+    return entry.intersect(other.terms for other in preferred if patterns_overlap(other.pattern, pattern))
 
 
 def guard_below(entry: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
@@ -110,7 +110,7 @@ def guard_below(entry: Terms, open_ended: Sequence[Candidate]) -> Terms | None:
     covering = [other for other in shorter if other.covers(below.parts[0])]
     cover = max(covering, key=lambda other: other.length, default=None)
     least = 0 if cover is None else cover.length
-    beside = [other.terms for other in shorter if other.length >= least and overlap(other.pattern, below)]
+    beside = [other.terms for other in shorter if other.length >= least and patterns_overlap(other.pattern, below)]
     shared = replace((Terms("") if cover is None else cover.terms).intersect(beside), url=guard.url, item=None)
     return None if grants_no_more(entry, shared) else shared
 

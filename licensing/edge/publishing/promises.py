@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import judge, permission_meant
+from licensing.policies.decision import effective_permission, judge
 from licensing.policies.facts import Facts
-from licensing.policies.offers import offer_by
+from licensing.policies.offers import find_offer_of_rule
 from licensing.policies.rules import Price, Rule
 from licensing.sites.identification import Identification
 
@@ -78,7 +78,7 @@ def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bo
 
 def meant_at_edge(policy: CompiledPolicy, permission: str) -> str:
     """Return the permission by which the policy decides a visitor of a site who asks for this one."""
-    return permission_meant(policy, permission, is_at_edge=True) or permission
+    return effective_permission(policy, permission, is_at_edge=True) or permission
 
 
 def may_match(rule: Rule, permission: str) -> bool:
@@ -111,7 +111,7 @@ def quote_price(policy: CompiledPolicy, use: str) -> Price | None:
         prices += rule.price is not None
         if prices > MAX_PRICES:
             return None
-        offer = offer_by(rule, policy, facts)
+        offer = find_offer_of_rule(rule, policy, facts)
         if offer is not None:
             return offer.price if rule.rate_limit is None else None
     return None

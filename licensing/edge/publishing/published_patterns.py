@@ -9,7 +9,7 @@ from msgspec import Struct
 from kit.values.paths import PATH_CHARACTERS
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms
 from licensing.policies.compiled import CompiledPolicy
-from licensing.sites.patterns import Pattern, compiled
+from licensing.sites.patterns import Pattern, compile_pattern
 
 MAX_GAPS = 3  # wildcards of a pattern whose matches in queries are published separately
 LITERAL = "".join(set(PATH_CHARACTERS) - set("*$"))  # documents read * and $ as wildcard and end
@@ -49,7 +49,7 @@ def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: 
     """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
     every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
     """
-    matcher = compiled(pattern)
+    matcher = compile_pattern(pattern)
     is_published = policy is not None or not unknown.open_to_some or not matcher.matches_every_path
     terms = policies.get(policy) if policy is not None else unknown
     urls = tuple(pattern_spellings(pattern))
@@ -68,7 +68,7 @@ def pattern_spellings(pattern: str) -> list[str]:
     There patterns include the query, so a final `$` becomes two patterns. Others end with `*`, which changes nothing:
     some parsers take a URL without it for a single page. They take `/` for every page.
     """
-    matcher = compiled(pattern)
+    matcher = compile_pattern(pattern)
     text = "*".join(map(quoted, matcher.parts))
     if matcher.is_anchored:
         return [f"{text}$", f"{text}?*"]

@@ -13,7 +13,7 @@ from kit.values.numbers import count_text
 from licensing.logs.formats import FORMATS, NO_AGENTS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
-from licensing.logs.totals import LogTotals, describe_left_out, present_import
+from licensing.logs.totals import LogTotals, describe_skipped, present_import
 from licensing.sites.models import Site, at_hosts
 
 SHOW_EVERY = 0.5  # seconds
@@ -57,7 +57,7 @@ class Command(ServiceCommand):
             totals = work.run(file, self.show)
         for number, problem in totals.problems:
             self.stderr.write(f"Line {number:,}: {problem}")
-        for problem, count in totals.kinds.more():
+        for problem, count in totals.problem_kinds.more():
             self.stderr.write(f"{count_text(count, 'more line')}: {problem}")
         result = present_import(totals, site, work.log_format, dry_run=options["dry_run"])
         if totals.failure:
@@ -94,10 +94,12 @@ def site_named(name: str, account: str | None) -> Site:
 
 def describe_totals(totals: LogTotals, *, dry_run: bool) -> str:
     verb = "Would import" if dry_run else "Imported"
-    worth = ", ".join(f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.worth.items()))
-    left_out = describe_left_out(totals.left_out)
+    prices = ", ".join(
+        f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.prices_by_currency.items())
+    )
+    skipped = describe_skipped(totals.skipped_by_reason)
     return (
-        f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({left_out})' if left_out else ''}. "
+        f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({skipped})' if skipped else ''}. "
         f"Understood {totals.understood_percent:g} % of the lines. "
-        f"{totals.refused:,} requests would have been refused{f', worth {worth}' if worth else ''}."
+        f"{totals.refused:,} requests would have been refused{f', worth {prices}' if prices else ''}."
     )

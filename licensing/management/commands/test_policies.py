@@ -8,7 +8,7 @@ from kit.rest.resources import find
 from kit.values.numbers import count_text
 from licensing.policies import services
 from licensing.policies.models import Policy
-from licensing.policies.policy_tests import Result
+from licensing.policies.policy_tests import TestResult
 
 
 class Command(ServiceCommand):
@@ -51,9 +51,9 @@ class Command(ServiceCommand):
             tested = tested + 1
             number = number + len(results)
         self.failed = bool(failures)
-        of_all = f"{count_text(number, 'test')} of {count_text(tested, 'policy', 'policies')}"
+        total = f"{count_text(number, 'test')} of {count_text(tested, 'policy', 'policies')}"
         outcome = f"{len(failures):,} failed" if failures else "all passed"
-        lines.append(f"{of_all}: {outcome}." if number else "No policy has tests.")
+        lines.append(f"{total}: {outcome}." if number else "No policy has tests.")
         return "\n".join(lines), {
             "object": "policy_test_run",
             "policies": tested,
@@ -63,6 +63,6 @@ class Command(ServiceCommand):
         }
 
 
-def summary(policy: Policy, results: list[Result], failed: list[Result]) -> str:
-    passed = f"{len(results) - len(failed)} of {len(results)} pass"
-    return f"{'FAILED' if failed else 'ok    '}  {policy.pk}  {policy.name} (version {policy.version}): {passed}"
+def summary(policy: Policy, results: list[TestResult], failed: list[TestResult]) -> str:
+    counts = f"{len(results) - len(failed)} of {len(results)} pass"
+    return f"{'FAILED' if failed else 'ok    '}  {policy.pk}  {policy.name} (version {policy.version}): {counts}"

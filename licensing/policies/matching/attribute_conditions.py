@@ -15,8 +15,8 @@ from licensing.policies.condition_values import (
     Schema,
     expect,
     join_alternatives,
-    one_or_more,
     parse_flag,
+    parse_one_or_more,
 )
 from licensing.policies.matching.attributes import (
     KEYS,
@@ -70,7 +70,7 @@ class Comparison:
         self.lower: Bound | None = None
         self.upper: Bound | None = None
         if not isinstance(condition, Mapping):
-            self.allowed_values = frozenset(map(typed_key, one_or_more(condition, path, parse_value)))
+            self.allowed_values = frozenset(map(typed_key, parse_one_or_more(condition, path, parse_value)))
             return
         expect(bool(condition), path, f"Must name a comparison. {COMPARISON_RULE}")
         for name in condition:
@@ -270,10 +270,10 @@ def read_line(line: str) -> tuple[str, object]:
         return match[1], {"exists": match[2] == "exists"}
     if (match := match_comparison_line(line)) is None:
         raise ValueError(line)
-    name, sign, rest = match.groups()
+    name, sign, text = match.groups()
     if sign != "=":
-        return name, {BY_SIGN[sign]: parse_scalar(rest)}
-    values = [scalar_in_list(value) for value in split_list(rest)]
+        return name, {BY_SIGN[sign]: parse_scalar(text)}
+    values = [scalar_in_list(value) for value in split_list(text)]
     if not values:
         raise ValueError(line)
     return name, values if len(values) > 1 else values[0]

@@ -4,24 +4,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from licensing.policies.condition_values import Kind, Range, address_ranges, moment, network, one_or_more
+from licensing.policies.condition_values import (
+    Kind,
+    Range,
+    address_ranges,
+    parse_moment,
+    parse_network,
+    parse_one_or_more,
+)
 from licensing.policies.conditions import CONDITIONS, as_list, condition_names, leaves
 from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
-AMONG = condition_names(Kind.VALUES, Kind.CHOICES)
+CHOICE_CONDITIONS = condition_names(Kind.VALUES, Kind.CHOICES)
 LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
-OBJECTS = condition_names(Kind.OBJECT)
+OBJECT_CONDITIONS = condition_names(Kind.OBJECT)
 
 
 def lie_within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
     """Return whether each inner range lies within an outer one. Both must be disjoint and sorted."""
-    rest = iter(outer)
-    around = next(rest, None)
+    remaining = iter(outer)
+    candidate = next(remaining, None)
     for first, last in inner:
-        while around is not None and around[1] < first:
-            around = next(rest, None)
-        if around is None or first < around[0] or last > around[1]:
+        while candidate is not None and candidate[1] < first:
+            candidate = next(remaining, None)
+        if candidate is None or first < candidate[0] or last > candidate[1]:
             return False
     return True
 
@@ -31,7 +38,7 @@ class ComparableRule:
     """A rule with its conditions in comparable form. `now` is the earliest moment considered."""
 
     rule: Rule
-    among: dict[str, frozenset[str]]  # conditions on one of several values
+    choices: dict[str, frozenset[str]]  # conditions on one of several values
     flags: dict[str, object]
     ranges: dict[str, dict[int, list[Range]]]  # by IP version
     objects: dict[str, object]  # JSON of conditions of Kind.OBJECT
@@ -46,34 +53,38 @@ class ComparableRule:
         condition_values = {condition.name: condition.value for condition in rule.conditions}
         return cls(
             rule=rule,
-            among={name: frozenset(as_list(condition_values[name])) for name in AMONG if name in condition_values},
+            choices={
+                name: frozenset(as_list(condition_values[name]))
+                for name in CHOICE_CONDITIONS
+                if name in condition_values
+            },
             flags={name: condition_values[name] for name in condition_names(Kind.FLAG) if name in condition_values},
             ranges={
-                name: address_ranges(one_or_more(condition_values[name], "", network))
+                name: address_ranges(parse_one_or_more(condition_values[name], "", parse_network))
                 for name in condition_names(Kind.NETWORKS)
                 if name in condition_values
             },
-            objects={name: condition_values[name] for name in OBJECTS if name in condition_values},
+            objects={name: condition_values[name] for name in OBJECT_CONDITIONS if name in condition_values},
             comparable={
                 name: CONDITIONS[name].comparable(condition_values[name])
-                for name in OBJECTS
+                for name in OBJECT_CONDITIONS
                 if name in condition_values
             },
             size=1 + sum(1 for value in condition_values.values() for _ in leaves(value)),
-            before=moment(condition_values["before"], "") if "before" in condition_values else None,
-            after=moment(condition_values["after"], "") if "after" in condition_values else None,
+            before=parse_moment(condition_values["before"], "") if "before" in condition_values else None,
+            after=parse_moment(condition_values["after"], "") if "after" in condition_values else None,
             now=now,
         )
 
     @property
     def license_conditions(self) -> list[str]:
         """The names of its conditions on licences."""
-        return [name for name in LICENSE_CONDITIONS if name in self.among or name in self.flags]
+        return [name for name in LICENSE_CONDITIONS if name in self.choices or name in self.flags]
 
     def with_license(self, tier: str | None) -> "ComparableRule":
         """Return the part with a valid licence of this type; None means any type."""
-        among = self.among if tier is None else {**self.among, "licenseType": frozenset([tier])}
-        return replace(self, among=among, flags={**self.flags, "hasValidLicense": True})
+        choices = self.choices if tier is None else {**self.choices, "licenseType": frozenset([tier])}
+        return replace(self, choices=choices, flags={**self.flags, "hasValidLicense": True})
 
     @property
     def without_license(self) -> "ComparableRule":
@@ -81,15 +92,15 @@ class ComparableRule:
         return replace(self, flags={**self.flags, "hasValidLicense": False})
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return self.before is not None and self.after is not None and self.before <= self.after
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.before is not None and self.before <= self.now
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         return self.after is not None and self.after <= self.now
 
     @property
@@ -102,10 +113,10 @@ class ComparableRule:
 
     def covers(self, other: "ComparableRule") -> bool:
         """Return whether, from `now` on, this rule matches whatever the other matches."""
-        for name, allowed_values in self.among.items():
-            choices = CONDITIONS[name].choices
-            every = bool(choices) and allowed_values.issuperset(choices)
-            if not every and not (name in other.among and other.among[name] <= allowed_values):
+        for name, allowed_values in self.choices.items():
+            all_values = CONDITIONS[name].choices
+            allows_every_value = bool(all_values) and allowed_values.issuperset(all_values)
+            if not allows_every_value and not (name in other.choices and other.choices[name] <= allowed_values):
                 return False
         if any(other.flags.get(name) is not expected for name, expected in self.flags.items()):
             return False
@@ -114,7 +125,7 @@ class ComparableRule:
                 return False
         if self.before is not None and (other.before is None or other.before > self.before):
             return False
-        if self.after is not None and not self.begun and (other.after is None or other.after < self.after):
+        if self.after is not None and not self.has_begun and (other.after is None or other.after < self.after):
             return False
         return all(
             name in other.ranges

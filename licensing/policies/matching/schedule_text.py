@@ -49,9 +49,9 @@ def format_run(days: list[int]) -> str:
 
 def read_schedule(text: str) -> object:
     """Parse the text of a form. Returns malformed text unchanged, for validation to reject."""
-    *words, zone = text.split() or [""]
-    day_words = list(takewhile(has_no_digit, words))
-    hours = " ".join(words[len(day_words) :])
+    *parts, zone = text.split() or [""]
+    day_words = list(takewhile(has_no_digit, parts))
+    hours = " ".join(parts[len(day_words) :])
     schedule: dict[str, object] = {}
     try:
         if day_words:

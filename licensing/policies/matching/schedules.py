@@ -16,7 +16,7 @@ from kit.openapi.components import COMPONENT
 from kit.values.faults import Fault
 from kit.values.shown import such_as
 from kit.values.time_zones import parse_zone_name
-from licensing.policies.condition_values import Fields, Schema, one_or_more
+from licensing.policies.condition_values import Fields, Schema, parse_one_or_more
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # minutes
@@ -29,9 +29,11 @@ CONDITION_RULE = f"Must be an object with a timeZone, and days, or from and to, 
 CLOCK_PATTERN = "([01][0-9]|2[0-3]):[0-5][0-9]"
 match_clock = re.compile(CLOCK_PATTERN).fullmatch
 WEEKS = 15  # days to search; hours skipped by a clock change recur within them
-ONE_DAY, INSTANT = timedelta(days=1), timedelta(microseconds=1)
+ONE_DAY = timedelta(days=1)
+INSTANT = timedelta(microseconds=1)
 # Moments this close to the calendar's ends have no local time in some zones.
-FIRST, LAST = datetime.min.replace(tzinfo=UTC) + 2 * ONE_DAY, datetime.max.replace(tzinfo=UTC) - 2 * ONE_DAY
+FIRST = datetime.min.replace(tzinfo=UTC) + 2 * ONE_DAY
+LAST = datetime.max.replace(tzinfo=UTC) - 2 * ONE_DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Schedule:
         if not FIRST <= moment <= LAST:
             return False
         local = moment.astimezone(self.zone)
-        minute, day = local.hour * 60 + local.minute, local.weekday()
+        minute = local.hour * 60 + local.minute
+        day = local.weekday()
         if self.start < self.end:
             return day in self.days and self.start <= minute < self.end
         return (day in self.days and minute >= self.start) or ((day - 1) % 7 in self.days and minute < self.end)
@@ -142,7 +145,9 @@ def stretches(zone: ZoneInfo, begin: datetime, end: datetime) -> Iterator[tuple[
     if offset(begin) == offset(end - INSTANT):
         yield begin, end
         return
-    before, after = begin, end  # the clock change is between them
+    # the clock change is between them
+    before = begin
+    after = end
     while after - before > timedelta(seconds=1):
         middle = (before + (after - before) / 2).replace(microsecond=0)
         if offset(middle) == offset(begin):
@@ -179,7 +184,7 @@ def parse_day(value: object, path: str) -> int:
 
 
 def parse_days(value: object, path: str) -> frozenset[int]:
-    return frozenset(one_or_more(value, path, parse_day))
+    return frozenset(parse_one_or_more(value, path, parse_day))
 
 
 def parse_schedule(value: object, path: str) -> Schedule:
@@ -187,7 +192,8 @@ def parse_schedule(value: object, path: str) -> Schedule:
     fields = Fields(value, path, ("days", "from", "to", "timeZone"), ("timeZone",), CONDITION_RULE)
     zone = fields.read("timeZone", parse_zone, None)
     days = fields.read("days", parse_days, frozenset(range(7)))
-    start, end = fields.read("from", parse_clock, None), fields.read("to", parse_clock, None)
+    start = fields.read("from", parse_clock, None)
+    end = fields.read("to", parse_clock, None)
     names = fields.given
     faults = fields.faults
     for name, other in (("from", "to"), ("to", "from")):

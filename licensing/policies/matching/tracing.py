@@ -17,21 +17,21 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
     """Return for each rule, in evaluation order, whether it matched or else which condition failed and on what.
 
     The first matching rule is `decisive`, unless an earlier step decided. If it is an allow rule that does not grant
-    the requested permission, that is its failed condition: `wanted` is the permission, `saw` those it grants.
+    the requested permission, that is its failed condition: `wanted` is the permission, `actual` those it grants.
     """
     if policy is None or facts.archived or effective_mode(policy, facts) == Mode.DISABLED:
         return []
     facts = translate_permission(policy, facts)
     steps: list[dict[str, object]] = []
-    decided = False
+    is_decided = False
     for rule in policy.rules:
         failing = rule.first_failing(facts)
-        is_decisive = failing is None and not decided
+        is_decisive = failing is None and not is_decided
         failed: dict[str, object] | None = None
         if failing is not None:
             value = failing.value
-            saw = failing.saw(facts)
-            failed = {"condition": failing.name, "wanted": shorten_values(value), "saw": shorten_values(saw)}
+            actual = failing.saw(facts)
+            failed = {"condition": failing.name, "wanted": shorten_values(value), "saw": shorten_values(actual)}
         elif is_decisive and rule.action == "allow" and not rule.permits(facts):
             granted = shorten_values(list(rule.permissions))
             failed = {"condition": "permissions", "wanted": facts.permission, "saw": granted}
@@ -45,5 +45,5 @@ def trace(policy: CompiledPolicy | None, facts: Facts) -> list[dict[str, object]
                 "failed": failed,
             }
         )
-        decided = decided or is_decisive
+        is_decided = is_decided or is_decisive
     return steps

@@ -16,7 +16,7 @@ from unfold.decorators import action
 from accounts.models import Account
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.sums import sums_of_one
-from analytics.usage.of_one import Key, One, usage_of_one
+from analytics.usage.subject_usage import Key, Subject, read_subject_usage
 from analytics.windows import Window, end_of_day, start_of_period
 from kit.values.currencies import in_full
 from licensing.licenses.models import License
@@ -37,7 +37,7 @@ FIGURE_ACTIONS = ("issue_license", "check_access")
 class RecentFigures(ScopedAdmin[ModelT]):
     """A ModelAdmin of items or requesters, with FIGURE_ACTIONS in its `actions_detail`."""
 
-    subject_kind: ClassVar[One]
+    subject_kind: ClassVar[Subject]
     licenses_title: ClassVar[str]
     no_licenses: ClassVar[str]
     change_form_outer_before_template = "operators/customers/of_one.html"
@@ -71,7 +71,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
         subject_filter = {f"{self.subject_kind}__id__exact": str(key)}
         context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
-            usage = usage_of_one(self.subject_kind, account_id, key, window)
+            usage = read_subject_usage(self.subject_kind, account_id, key, window)
             window = usage.window
             decision_filters = {**subject_filter, **window_filter("created", window)}
             context |= {

@@ -143,9 +143,10 @@ def wordpress(
     (site / "router.php").write_text(ROUTER)
     (site / "ads.txt").write_text("advertising.example, 1, DIRECT\n")
     (site / "wp-content" / "mu-plugins").mkdir()
-    for own in ("shows_requester.php", "post_types.php", "clock.php"):
+    for own in ("shows_requester.php", "post_types.php", "clock.php", "prints.php"):
         shutil.copy(HERE / own, site / "wp-content" / "mu-plugins")
-    (site / "wp-content" / "mu-plugins" / "guide.php").write_text(f"<?php\n{block(GUIDE, 'add_filter(')}")
+    filters = [block(GUIDE, f"add_filter('content_licensing_{name}'") for name in ("requester", "address")]
+    (site / "wp-content" / "mu-plugins" / "guide.php").write_text("\n".join(["<?php", *filters]))
     log, port = directory / "output.log", free_port()
     database = [
         mariadbd(), "--no-defaults", f"--datadir={data}", f"--socket={socket}", f"--pid-file={directory}/db.pid",
@@ -169,3 +170,9 @@ def answers(client: httpx.Client) -> bool:
         return client.get("/wp-includes/images/blank.gif").status_code == 200
     except httpx.ConnectError:
         return False
+
+
+def log_in(visit: httpx.Client) -> None:
+    visit.get("/wp-login.php")
+    login = visit.post("/wp-login.php", data={"log": "ada", "pwd": "secret", "testcookie": "1"})
+    assert login.status_code == 302, login.text

@@ -3,6 +3,7 @@
  * Install WordPress with a post in each category, and print their ids: install.php FOLDER SOCKET SECRET [CATEGORY…].
  *
  * The categories are free and premium, and those named. The premium post has the secret, and so have a study and a memo.
+ * The category free has a second post, /free/نص/.
  * The page /about/ is for everybody.
  */
 
@@ -30,6 +31,10 @@ foreach (['free', 'premium', ...array_slice($argv, 4)] as $name) {
     ]);
     echo "$name=$made\n$name-category=$category\n";
 }
+wp_insert_post([
+    'post_title' => 'نص', 'post_name' => 'نص', 'post_content' => 'Everybody reads this.', 'post_status' => 'publish',
+    'post_author' => 1, 'post_category' => [get_cat_ID('free')],
+]);
 foreach (['page' => 'about', 'study' => 's1', 'memo' => 'm1'] as $type => $name) {
     $made = wp_insert_post([
         'post_type' => $type, 'post_title' => $name, 'post_name' => $name, 'post_excerpt' => 'In short.', 'post_author' => 1,

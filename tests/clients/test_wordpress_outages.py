@@ -1,0 +1,113 @@
+"""The plugin for WordPress without a decision: wrong settings, wrong keys, and a service that does not answer."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from content_access_licensing import Client
+
+from tests.clients.wordpress import HOST, WordPress, log_in, wordpress
+from tests.faults.harness import Deployment, eventually
+from tests.services import free_port
+
+
+@pytest.fixture(scope="module")
+def client(running: Deployment) -> Iterator[Client]:
+    [(_, key, _)] = running.ask_shell("accounts", 1)
+    with Client(key, running.url, http=httpx.Client(trust_env=False)) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stranger(running: Deployment, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WordPress]:
+    """Return a WordPress with a wrong key that enforces."""
+    with wordpress(tmp_path_factory.mktemp("wrong-key"), running.url, "svc_sk_x") as made:
+        yield made
+
+
+@pytest.fixture
+def visit(stranger: WordPress) -> Iterator[httpx.Client]:
+    with stranger.client() as made:
+        yield made
+
+
+@pytest.fixture
+def admin(stranger: WordPress) -> Iterator[httpx.Client]:
+    with stranger.client() as made:
+        log_in(made)
+        yield made
+
+
+def statuses(visit: httpx.Client) -> list[int]:
+    return [visit.get(path).status_code for path in ("/free/free-post/", "/premium/premium-post/")]
+
+
+def test_a_wrong_key_is_an_outage_whose_reason_is_logged(visit: httpx.Client, stranger: WordPress):
+    for _ in range(2):
+        assert statuses(visit) == [200, 503]
+    terms = visit.get("/license.xml")
+    assert (terms.status_code, terms.headers["Retry-After"]) == (503, "10")
+    assert eventually(lambda: "did not publish /license.xml" in stranger.log.read_text())
+    log = stranger.log.read_text()
+    assert log.count("cannot be used: invalid_api_key") == 1
+    assert [text in log for text in ("cannot be reached", "service_unavailable", "svc_sk_x")] == [False] * 3
+
+
+def test_a_missing_constant_is_an_outage_too(visit: httpx.Client, admin: httpx.Client, stranger: WordPress):
+    problem = "define CONTENT_LICENSING_KEY in wp-config.php"
+    with stranger.configured(CONTENT_LICENSING_KEY=None):
+        assert statuses(visit) == [200, 503]
+        assert "Disallow: /wp-admin/" in visit.get("/robots.txt").text
+        assert visit.get("/license.xml").status_code == 503
+        assert visit.get("/wp-json/wp/v2/posts").status_code == 503
+        assert problem in admin.get("/wp-admin/edit.php").text
+        assert problem in stranger.log.read_text()
+        with stranger.configured(CONTENT_LICENSING_URL=None, CONTENT_LICENSING_OPEN_PATHS=None):
+            assert statuses(visit) == [200, 200]
+            assert "define CONTENT_LICENSING_URL and CONTENT_LICENSING_KEY" in admin.get("/wp-admin/edit.php").text
+
+
+def test_the_admin_says_why_visits_are_not_decided_until_one_is(
+    visit: httpx.Client, admin: httpx.Client, stranger: WordPress, client: Client, running: Deployment
+):
+    def shows(*texts: str) -> bool:
+        page = admin.get("/wp-admin/edit.php").text
+        return all(text in page for text in ("visits are not decided", " UTC: ", *texts))
+
+    statuses(visit)
+    assert shows("cannot be used: invalid_api_key", "only CONTENT_LICENSING_OPEN_PATHS are open")
+    with stranger.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{free_port()}"):
+        assert statuses(visit) == [200, 503]
+        assert shows("cannot be reached: cURL error")
+    with stranger.configured(CONTENT_LICENSING_URL=f"{running.url}/v1"):
+        assert statuses(visit) == [200, 503]
+        assert shows(f"{running.url}/v1 did not answer as the licensing service", "without /v1? It answered 404")
+    fields: Any = {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+    with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
+        assert visit.get("/free/free-post/").status_code == 200
+        assert not shows()
+    public = client.create_api_key({"name": "Public", "type": "public"})
+    with stranger.configured(CONTENT_LICENSING_KEY=public["key"]):
+        assert statuses(visit) == [200, 200]  # the site refused nobody when the service last answered
+        assert shows("cannot be used: ", "every page is open")
+
+
+def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        wordpress(
+            tmp_path_factory.mktemp("observing"),
+            f"http://127.0.0.1:{silent.getsockname()[1]}",
+            "svc_sk_x",
+            enforces=False,
+        ) as alone,
+        alone.client() as visit,
+    ):
+        for path in ("/premium/premium-post/", "/free/free-post/?x=1"):
+            assert visit.get(path).status_code == 200
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # it is not asked again for ten seconds
+            silent.accept()
