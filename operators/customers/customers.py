@@ -138,7 +138,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         requester = self.get_object(request, unquote(object_id))
-        hidden = IN_CARD
+        hidden: tuple[str, ...] = IN_CARD
         if requester is not None and requester.merged_into_id is not None:
             hidden += NOT_AFTER_MERGES
         shown = super().get_actions_detail(request, object_id)
