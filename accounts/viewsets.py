@@ -54,7 +54,8 @@ class AccountViewSet(ApiViewSet[M]):
         return super().get_queryset().filter(account_id=self.account_id)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
-        key, grant = self.idempotency_key, self.grant
+        key = self.idempotency_key
+        grant = self.grant
         actor = Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))
         with acting_as(actor), turn_to_write(), transaction.atomic():
             if not epochs.keep(self.account_id):  # deleted since authentication

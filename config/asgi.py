@@ -26,7 +26,7 @@ from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
-from config.server.thread_pools import Threads, as_it_is, wait_for_end  # noqa: E402
+from config.server.thread_pools import Threads, identity, wait_for_end  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
@@ -137,7 +137,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
     asks_for_key = action_of(view, scope["method"]) is not None and view.cls.authentication_classes
     callers = checks.gateway.callers
-    prepare = partial(callers.admit_for_django, head) if asks_for_key and checks.gateway.calls.on_loop else as_it_is
+    prepare = partial(callers.admit_for_django, head) if asks_for_key and checks.gateway.calls.on_loop else identity
     threads = heavy if is_long else ordinary
     if scope["path"] == "/metrics":
         threads = scrapes

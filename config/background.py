@@ -13,7 +13,7 @@ from django.conf import settings
 from prometheus_client import Gauge
 
 from accounts.webhooks import worker as webhooks
-from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, TELLING, Job, keep, run
+from config.jobs import JOBS_OF_EACH_PROCESS, LIMIT_EVENTS_JOB, SHARED_JOBS, Job, run_job, run_repeatedly
 from kit.storage.exclusive import ExclusiveLock
 from kit.storage.outage_causes import outages
 
@@ -44,8 +44,8 @@ class Background:
 
     async def stop(self) -> None:
         """Stop all work. What this process has queued is written first."""
-        await cancel(self.tasks)
-        await run(TELLING)
+        await cancel_tasks(self.tasks)
+        await run_job(LIMIT_EVENTS_JOB)
         await self.shared.stop()
 
 
@@ -85,7 +85,7 @@ class SharedWork:
 
     async def stop(self) -> None:
         runs_shared_jobs.set(0)
-        await cancel(self.tasks)
+        await cancel_tasks(self.tasks)
         self.tasks = []
         if self.deliveries is not None:
             worker, thread = self.deliveries
@@ -96,10 +96,10 @@ class SharedWork:
 
 
 def start_jobs(jobs: list[Job]) -> list[asyncio.Task[None]]:
-    return [asyncio.create_task(keep(job)) for job in jobs]
+    return [asyncio.create_task(run_repeatedly(job)) for job in jobs]
 
 
-async def cancel(tasks: list[asyncio.Task[None]]) -> None:
+async def cancel_tasks(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -23,7 +23,7 @@ PROGRESS = "copy_progress"  # a table of the target while a copy is under way
 VERIFIED = "verified"  # its row once every table is copied and verified
 LOCK = 7_202_611_044  # an arbitrary advisory lock number
 SEEDED = {"contenttypes.ContentType", "auth.Permission", "auth.Group", "auth.Group_permissions"}  # by `migrate`
-BATCH = 1_000
+BATCH_ROWS = 1_000
 INTEGERS = {"IntegerField", "BigIntegerField", "PositiveIntegerField", "PositiveBigIntegerField", "SmallIntegerField"}
 HALF = 1_000_000  # SQLite sums the quotients and remainders separately, as a sum of 64-bit integers may overflow
 
@@ -51,8 +51,8 @@ def copy(show: Show) -> dict[str, int]:
     take_turn()
     models = sort_models()
     if not is_under_way():
-        begin(models)
-    progress_by_model = progress()
+        begin_copy(models)
+    progress_by_model = read_progress()
     if VERIFIED not in progress_by_model:
         make_partitions()
         for model in models:
@@ -60,7 +60,7 @@ def copy(show: Show) -> dict[str, int]:
         verify(models)
         reset_sequences(models)
         note_progress(VERIFIED, 1)
-    return {model._meta.db_table: totals(model, SOURCE).rows for model in models}
+    return {model._meta.db_table: count_totals(model, SOURCE).rows for model in models}
 
 
 def finish() -> None:
@@ -83,9 +83,10 @@ def is_under_way() -> bool:
 
 
 def check_versions() -> None:
-    theirs, ours = (set(MigrationRecorder(connections[alias]).applied_migrations()) for alias in (SOURCE, "default"))
-    if theirs != ours:
-        missing = ", ".join(f"{app}.{name}" for app, name in sorted(theirs ^ ours)[:5])
+    source = set(MigrationRecorder(connections[SOURCE]).applied_migrations())
+    target = set(MigrationRecorder(connections["default"]).applied_migrations())
+    if source != target:
+        missing = ", ".join(f"{app}.{name}" for app, name in sorted(source ^ target)[:5])
         raise CopyError(f"The databases are of different versions ({missing}). Run migrate on both first.")
 
 
@@ -110,7 +111,7 @@ def references(model: type[Model]) -> set[type[Model]]:
     return {field.related_model for field in keys}
 
 
-def begin(models: list[type[Model]]) -> None:
+def begin_copy(models: list[type[Model]]) -> None:
     """Mark the target as a copy under way, and empty what `migrate` fills: content types, permissions and roles.
 
     Raises CopyError if any other table has rows.
@@ -129,7 +130,7 @@ def has_rows(model: type[Model]) -> bool:
     return model._base_manager.exists()
 
 
-def progress() -> dict[str, int]:
+def read_progress() -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT name, copied FROM {PROGRESS}")  # noqa: S608 - a table of ours
         return dict(cursor.fetchall())
@@ -163,7 +164,7 @@ def copy_table(model: type[Model], copied: int, show: Show) -> None:
     source = model._base_manager.using(SOURCE)
     if count := source.count():
         show(f"{name}: {count:,} rows")
-    rows = source.order_by("pk")[copied:].iterator(chunk_size=BATCH)
+    rows = source.order_by("pk")[copied:].iterator(chunk_size=BATCH_ROWS)
     fields = [field for field in model._meta.local_concrete_fields if not field.generated]
     # A row may refer to a later one of its own table: the database checks that when the transaction commits.
     transaction_of_table = transaction.atomic() if model in references(model) else nullcontext()
@@ -176,13 +177,15 @@ def copy_table(model: type[Model], copied: int, show: Show) -> None:
 
 
 def batches(rows: Iterator[Model]) -> Iterator[list[Model]]:
-    while batch := list(islice(rows, BATCH)):
+    while batch := list(islice(rows, BATCH_ROWS)):
         yield batch
 
 
 def verify(models: list[type[Model]]) -> None:
     """Compare counts and sums of every table. Raises CopyError if one differs."""
-    different = [model._meta.db_table for model in models if totals(model, SOURCE) != totals(model, "default")]
+    different = [
+        model._meta.db_table for model in models if count_totals(model, SOURCE) != count_totals(model, "default")
+    ]
     if different:
         raise CopyError(
             f"These tables differ: {', '.join(different)}. Was the service running? "
@@ -190,7 +193,7 @@ def verify(models: list[type[Model]]) -> None:
         )
 
 
-def totals(model: type[Model], alias: str) -> Totals:
+def count_totals(model: type[Model], alias: str) -> Totals:
     columns = [quote_name(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
     table = quote_name(model._meta.db_table)
     database = connections[alias]

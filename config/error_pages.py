@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
-from config.pages import page
+from config.pages import render_page
 from kit.http.error_pages import error_answer, is_for_browser, nothing_at
 from kit.http.error_replies import as_api_error, error_response
 from kit.http.errors import ApiError, InternalError, ServiceUnavailable
@@ -23,7 +23,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
         return admin_pages.not_found(request, exception)
     if not is_for_browser(request.path, request.headers.get("Accept", "")):
         return error_response(nothing_at(request.path), request)
-    response = page(request, "not_found.html", "", path=request.path[:MAX_SHOWN_PATH])
+    response = render_page(request, "not_found.html", "", path=request.path[:MAX_SHOWN_PATH])
     response.status_code = 404
     patch_vary_headers(response, ["Accept"])
     return response

@@ -12,7 +12,11 @@ def first_operator() -> dict[str, str] | None:
     if not settings.ADMIN or User.objects.filter(is_staff=True).exists():
         return None
     operator, password = create_operator("operator", superuser=True)
-    return {"username": operator.username, "password": password, "address": f"{address(settings.ADMIN_PORT)}/admin/"}
+    return {
+        "username": operator.username,
+        "password": password,
+        "address": f"{admin_address(settings.ADMIN_PORT)}/admin/",
+    }
 
 
 def describe_first_operator(operator: dict[str, str] | None) -> str:
@@ -21,7 +25,7 @@ def describe_first_operator(operator: dict[str, str] | None) -> str:
     return "Sign in at {address} as {username} with the password {password}, shown this once.\n".format(**operator)
 
 
-def address(port: int = 0) -> str:
+def admin_address(port: int = 0) -> str:
     """Return the URL of the service for a client on this machine, also if it listens on a wildcard address."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.HOST, settings.HOST)  # noqa: S104 - read, not bound
     if ":" in host:

@@ -21,7 +21,7 @@ from kit.storage.outage_causes import is_outage, log_failure
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
-from kit.telemetry.jobs import expose, job_name, observed
+from kit.telemetry.jobs import create_series, job_name, observe_job
 from licensing.customers import erasure
 from licensing.edge.current_crawlers import fetch_published_lists
 from licensing.edge.verification.models import forget_outdated_names
@@ -40,7 +40,7 @@ DAY = 86_400
 CLOCK_SECONDS = 10  # before a wrong clock is noticed
 CLOSING_SECONDS = 600  # between checks for months to close
 SETTLING_SECONDS = 60  # delay of entries and events of unused wallets
-TELLING_SECONDS = 1  # delay of an event about a limit
+LIMIT_EVENTS_SECONDS = 1  # delay of an event about a limit
 FORGETTING_SECONDS = 60
 SUMMARIZING_SECONDS = 60
 ERASING_SECONDS = 60
@@ -78,9 +78,9 @@ def make_partitions() -> None:
 
 
 # Only this process knows which limits its requests used up, so this job also runs at shutdown.
-TELLING = Job(
+LIMIT_EVENTS_JOB = Job(
     limit_events.write_queued,
-    TELLING_SECONDS,
+    LIMIT_EVENTS_SECONDS,
     "That limits are used up could not be told; trying again",
     delayed=True,
     name="write_limit_events",
@@ -101,7 +101,7 @@ JOBS_OF_EACH_PROCESS = [
         is_due=uses_published_lists,
         name="read_published_lists",
     ),
-    TELLING,
+    LIMIT_EVENTS_JOB,
 ]
 SHARED_JOBS = [
     Job(make_partitions, DAY, "The partitions of the coming months could not be made; trying again in a day"),
@@ -120,7 +120,7 @@ SHARED_JOBS = [
     ),
     Job(
         counting.count_visits,
-        counting.EVERY.total_seconds(),
+        counting.RUN_INTERVAL.total_seconds(),
         "Visits at the edge could not be counted; trying again",
         expected=(OperationalError,),  # the report includes uncounted visits
     ),
@@ -176,22 +176,22 @@ if settings.ADMIN:
     complaint = "Old uploads could not be removed, and uploads in the admin may fail; trying again in a day"
     JOBS_OF_EACH_PROCESS.append(Job(purge, DAY, complaint, expected=(OSError,), name="purge_uploads"))
 for job in (*JOBS_OF_EACH_PROCESS, *SHARED_JOBS):
-    expose(job.task)
+    create_series(job.task)
 
 
-async def keep(job: Job) -> None:
+async def run_repeatedly(job: Job) -> None:
     if job.delayed:
         await asyncio.sleep(job.seconds)
     while True:
-        await run(job)
+        await run_job(job)
         await asyncio.sleep(job.seconds)
 
 
-async def run(job: Job) -> None:
+async def run_job(job: Job) -> None:
     if not job.is_due():
         return
     try:
-        with observed(job.task):
+        with observe_job(job.task):
             await asyncio.to_thread(with_own_connection, job.act)
     except Exception as error:
         if isinstance(error, job.expected) and not is_outage(error):

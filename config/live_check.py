@@ -43,7 +43,7 @@ class LiveCheck:
     problem: str
 
 
-def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
+def run_live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     """Run the check that the URL asks for, or the first one. Returns None without a demo account.
 
     `base` is the service's URL, for the curl line.
@@ -55,16 +55,21 @@ def live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     item = choose(query.get("item", ""), SHOWN_ITEMS)
     body = {"externalId": item, "requester": requester_body(requester), "explain": True, "dryRun": True}
     [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
-    answer, problem = (None, outcome.message) if isinstance(outcome, ApiError) else (outcome, "")
-    revision = find_deciding_revision(answer) if answer is not None else None
+    if isinstance(outcome, ApiError):
+        answer = revision = None
+        problem = outcome.message
+    else:
+        answer = outcome
+        revision = find_deciding_revision(answer)
+        problem = ""
     return LiveCheck(
         requesters=build_choices(
             SHOWN_CUSTOMERS,
             {customer.id: customer.name or customer.id for customer in (*CUSTOMERS, *PREPAID)},
             requester,
         ),
-        items=build_choices(SHOWN_ITEMS, titles(), item),
-        curl=curl_line(body, base),
+        items=build_choices(SHOWN_ITEMS, read_titles(), item),
+        curl=build_curl_line(body, base),
         answer=describe_decision(answer, revision.rules if revision else []) if answer is not None else None,
         policy=revision,
         problem=problem,
@@ -80,7 +85,7 @@ def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: st
 
 
 @cache
-def titles() -> dict[str, str]:
+def read_titles() -> dict[str, str]:
     return {item["externalId"]: item["title"] for item in read_items()}
 
 
@@ -92,7 +97,7 @@ def requester_body(requester_id: str) -> str | dict[str, object]:
     return {"id": requester_id, "licenseType": vouched, "hasValidLicense": True}
 
 
-def curl_line(body: Mapping[str, object], base: str) -> str:
+def build_curl_line(body: Mapping[str, object], base: str) -> str:
     return (
         f"curl -s {shlex.quote(f'{base}/v1/access/check')} \\\n"
         '  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n'

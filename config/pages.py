@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from config.admin_settings import NAME
 from config.documentation.build import COMMANDS
 from config.documentation.serving import is_built
-from config.live_check import live_check
+from config.live_check import run_live_check
 from config.monitoring.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
 from kit.rest.views import ApiViewSet
@@ -31,7 +31,7 @@ STORY = "## The story in thirteen lines\n"
 README_BASE = "http://127.0.0.1:8000"  # the service's URL in the README
 
 
-def page(request: HttpRequest, template: str, section: str, **context: object) -> HttpResponse:
+def render_page(request: HttpRequest, template: str, section: str, **context: object) -> HttpResponse:
     """Render a page beside the API; `section` is its entry in the navigation bar.
 
     It links to the admin only if that is served at the same address.
@@ -47,10 +47,10 @@ def home(request: HttpRequest) -> HttpResponse:
     """Return the front page with a live check on the demo account. Works without a database."""
     base = request.build_absolute_uri("/").rstrip("/")
     try:
-        check_form = live_check(request.GET.dict(), base)
+        check_form = run_live_check(request.GET.dict(), base)
     except DatabaseError:
         check_form = None
-    response = page(request, "home.html", "home", live=check_form, story=story(base))
+    response = render_page(request, "home.html", "home", live=check_form, story=story(base))
     response["Cache-Control"] = "no-store"  # shows a current decision
     return response
 
@@ -61,12 +61,12 @@ def docs(request: HttpRequest, rest: str = "") -> HttpResponse:
         raise Http404
     if rest:
         return redirect("/docs/")
-    return page(request, "docs.html", "docs", commands=COMMANDS)
+    return render_page(request, "docs.html", "docs", commands=COMMANDS)
 
 
 def reference(request: HttpRequest) -> HttpResponse:
     """Return the browsable OpenAPI document."""
-    return page(request, "reference.html", "reference")
+    return render_page(request, "reference.html", "reference")
 
 
 def livez(request: HttpRequest) -> JsonResponse:

@@ -28,7 +28,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.middleware import TrustedProxies, request_id
 from kit.storage.microbatch import MicroBatch, Submission, Work
-from kit.telemetry.logs import without_secrets
+from kit.telemetry.logs import redact_secrets
 from kit.telemetry.observing import ObservationMiddleware, request_route
 from kit.telemetry.tracing import MARKS, Mark
 from licensing.access.event_loop.application import CheckApplication
@@ -161,7 +161,8 @@ class Tracing:
         """
         if not self.proxies.include(peer):
             return None
-        return propagator.extract({name: value for name in ("traceparent", "tracestate") if (value := headers(name))})
+        carrier = {name: headers(name) for name in ("traceparent", "tracestate")}
+        return propagator.extract({name: value for name, value in carrier.items() if value})
 
     def request_on_loop(self, original: OnLoop) -> OnLoop:
         async def traced(application: CheckApplication, scope: Scope, receive: Receive, send: Send) -> None:
@@ -211,7 +212,8 @@ class Tracing:
         """Wrap a batch in a span below its first request's, linked to the others."""
 
         async def traced(batch: MicroBatch[ItemT, ResultT], items: Sequence[Submission[ItemT, ResultT]]) -> None:
-            spans = [span for item in items if (span := self.waiting.get(item.waiter)) is not None]
+            waiting = [self.waiting.get(item.waiter) for item in items]
+            spans = [span for span in waiting if span is not None]
             context = set_span_in_context(spans[0]) if spans else None
             links = [Link(span.get_span_context()) for span in spans[1:]]
             with self.span(batch_name(batch), context=context, links=links) as span:
@@ -253,6 +255,6 @@ def batch_name(batch: MicroBatch[ItemT, ResultT]) -> str:
 def describe_reply(span: Span, method: str, route: str, status: int) -> None:
     span.update_name(f"{method} {route}")
     span.set_attributes({"http.request.method": method, "http.route": route, "http.response.status_code": status})
-    span.set_attribute("licensing.request_id", without_secrets(request_id.get()))
+    span.set_attribute("licensing.request_id", redact_secrets(request_id.get()))
     if status >= 500:
         span.set_status(Status(StatusCode.ERROR))

@@ -41,7 +41,7 @@ class Handler(WSGIHandler):
 
 
 # Only pages need these. config.asgi answers the questions of proxies itself.
-OF_PAGES = {
+PAGE_MIDDLEWARE = {
     "licensing.edge.middleware.ProxyQuestions",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.documentation.serving.DocumentationMiddleware",
@@ -57,7 +57,7 @@ class ApiHandler(Handler):
 
     def load_middleware(self, is_async: bool = False) -> None:
         every = settings.MIDDLEWARE
-        settings.MIDDLEWARE = [name for name in every if name not in OF_PAGES]
+        settings.MIDDLEWARE = [name for name in every if name not in PAGE_MIDDLEWARE]
         try:
             super().load_middleware(is_async)
         finally:
@@ -83,4 +83,6 @@ def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> 
         environ["wsgi.input"] = io.BytesIO(body)
     path = environ["PATH_INFO"]
     is_page = not path.startswith("/v1/") or (path.startswith("/v1/access/") and is_question(path))
-    return (pages if is_page else api)(environ, start_response)
+    if is_page:
+        return pages(environ, start_response)
+    return api(environ, start_response)

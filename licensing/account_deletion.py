@@ -114,7 +114,8 @@ def models_in_deletion_order() -> list[OwnedModel]:
     """Return the models of account data; referring models come first."""
     managed = (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
     models = (model for model in managed if model is not AuditEntry)
-    remaining = {model: lookup for model in models if (lookup := account_lookup(model))}
+    lookups = {model: account_lookup(model) for model in models}
+    remaining = {model: lookup for model, lookup in lookups.items() if lookup}
     ordered: list[OwnedModel] = []
     while remaining:
         referred_models = {key.related_model for model in remaining for key in foreign_keys(model)}

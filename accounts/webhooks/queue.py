@@ -26,10 +26,10 @@ from accounts.webhooks.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from kit.outbound.client import SECONDS
+from kit.outbound.client import TIMEOUT_SECONDS
 from kit.storage.unsynced import unsynced
 
-LEASE = timedelta(seconds=2 * SECONDS)  # far longer than an attempt
+LEASE = timedelta(seconds=2 * TIMEOUT_SECONDS)  # far longer than an attempt
 JITTER = 0.1  # fraction added at random to a delay of settings.WEBHOOK_RETRY_SCHEDULE
 MAX_DELAY = timedelta(days=1)  # longest delay that a receiver can ask for
 OVERLOAD_PAUSE = timedelta(seconds=30)  # pause for an overloaded endpoint that names no delay

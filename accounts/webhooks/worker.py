@@ -25,9 +25,9 @@ from accounts.events.periodic_tasks import PeriodicTask
 from accounts.webhooks import outbox, queue
 from accounts.webhooks.queue import ClaimedDelivery, Result
 from accounts.webhooks.sending import attempt
-from kit.outbound.client import SECONDS, Client
+from kit.outbound.client import TIMEOUT_SECONDS, Client
 from kit.storage.outage_causes import log_failure
-from kit.telemetry.jobs import observed
+from kit.telemetry.jobs import observe_job
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Worker:
             if monotonic() >= self.next_runs.get(task, 0.0):
                 self.next_runs[task] = monotonic() + task.interval.total_seconds()
                 try:
-                    with observed(task.name):
+                    with observe_job(task.name):
                         await in_thread(self.clock_database, task.act)
                 except Exception as error:
                     log_failure(
@@ -152,7 +152,7 @@ class Worker:
                 # Give it back if the endpoint failed while it waited for a slot, or the lease might end during the
                 # attempt.
                 has_failed = endpoint in self.failing and not was_failing
-                if has_failed or self.stopping or claimed.ends_within(SECONDS):
+                if has_failed or self.stopping or claimed.ends_within(TIMEOUT_SECONDS):
                     self.unused.append(claimed)
                 else:
                     await self.attempt(claimed, endpoint)

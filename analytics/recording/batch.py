@@ -147,7 +147,8 @@ class Batch:
         first = len(self.ids) + 1
         self.ids += entry.ids
         self.contents += entry.contents
-        number, last = len(self.cases), len(self.ids)
+        number = len(self.cases)
+        last = len(self.ids)
         case = replace(entry.case, number=number, first=first, last=last, naming=naming, **numbers)
         self.cases.append(case)
         if entry.charge is not None:
@@ -199,16 +200,8 @@ class Batch:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
-            counter = self.counters[key] = LimitCounter(
-                len(self.counters),
-                claim.account,
-                claim.requester,
-                claim.policy,
-                claim.rule,
-                claim.window_start,
-                claim.allowance,
-                naming=naming,
-            )
+            counter = self.counters[key] = LimitCounter(len(self.counters), *astuple(claim))
+            counter.naming = naming
         return counter
 
     def statement(self) -> tuple[str, list[Parameter]]:

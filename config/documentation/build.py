@@ -22,10 +22,10 @@ from whitenoise.compress import main as compress
 DOCS = "docs"
 CONFIGURATION = "zensical.toml"
 ELSEWHERE = "files"  # where the site has files from outside docs/
-IS_LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<rest>(?:#[^)\s]*)?(?=\)))")
-IS_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
-IS_STYLE = re.compile(r"='([^'\\]*::backdrop[^'\\]*)'")  # of the search dialog: Zensical's script adds it inline
-IS_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
+LINK = re.compile(r"(?<=\]\()(?P<path>[^)#:\s]+)(?P<rest>(?:#[^)\s]*)?(?=\)))")
+SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+STYLE = re.compile(r"='([^'\\]*::backdrop[^'\\]*)'")  # of the search dialog: Zensical's script adds it inline
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
 INSTALL = ".venv/bin/python -m pip install --require-hashes -r requirements-docs.txt"
 COMMANDS = f"{INSTALL}\n.venv/bin/python manage.py build_docs"
 
@@ -75,7 +75,7 @@ def linked_files(root: Path) -> dict[Path, str]:
     remaining = sorted((root / DOCS).rglob("*.md"))
     while remaining:
         page = remaining.pop()
-        for match in IS_LINK.finditer(page.read_text()):
+        for match in LINK.finditer(page.read_text()):
             target = Path(os.path.normpath(page.parent / match["path"]))
             if target in files or target.is_relative_to(root / DOCS) or not target.is_file():
                 continue
@@ -103,7 +103,7 @@ def collect(root: Path, staged: Path) -> None:
                 return match["path"] + match["rest"]
             return os.path.relpath(linked, os.path.dirname(target)) + match["rest"]
 
-        copy.write_text(IS_LINK.sub(moved, path.read_text()))
+        copy.write_text(LINK.sub(moved, path.read_text()))
 
 
 def run_zensical(staged: Path) -> None:
@@ -113,7 +113,7 @@ def run_zensical(staged: Path) -> None:
         command, cwd=staged, capture_output=True, text=True, check=False
     )
     if process.returncode:
-        warnings = IS_COLOUR.sub("", process.stdout + process.stderr).partition("Traceback")[0]
+        warnings = COLOUR.sub("", process.stdout + process.stderr).partition("Traceback")[0]
         raise BuildError(f"Zensical stopped:\n{warnings}")
 
 
@@ -121,8 +121,8 @@ def finish(site: Path) -> int:
     """Add what the server needs: the hashes of inline scripts and styles, and compressed copies of every file."""
     (site / "404.html").unlink()  # the service has its own
     pages = sorted(site.rglob("*.html"))
-    scripts = {script for page in pages for script in IS_SCRIPT.findall(page.read_text())}
-    styles = {style for bundle in site.rglob("bundle.*.js") for style in IS_STYLE.findall(bundle.read_text())}
+    scripts = {script for page in pages for script in SCRIPT.findall(page.read_text())}
+    styles = {style for bundle in site.rglob("bundle.*.js") for style in STYLE.findall(bundle.read_text())}
     if not styles:
         raise BuildError("The style of the search dialog was not found: another version of Zensical?")
     inline = {"scripts": hash_sources(scripts), "styles": hash_sources(styles)}

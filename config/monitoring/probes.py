@@ -1,6 +1,7 @@
 """The probes `/livez` and `/readyz`, which answer even if all threads are busy."""
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from django.db import Error, connection
@@ -74,7 +75,12 @@ ready = Readiness()
 
 
 async def answer_probe(scope: Scope, send: Send) -> None:
-    body, status = (ALIVE, 200) if scope["path"] == "/livez" else await ready()
+    body: Mapping[str, object]
+    if scope["path"] == "/livez":
+        body = ALIVE
+        status = 200
+    else:
+        body, status = await ready()
     content = render_json(body)
     sent_id = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
     headers = [

@@ -34,8 +34,8 @@ if settings.ADMIN:
 
 logger = logging.getLogger(__name__)
 
-SMALL = 64 * 1024
-FORM = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+SMALL_BODY_BYTES = 64 * 1024
+FORM_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 MAX_ON_DISK = 8  # concurrent operator uploads per process
 BODYLESS = (204, 304)
 broken_replies = Counter(
@@ -52,8 +52,10 @@ def limit_of_form(path: str) -> tuple[int, RequestTooLarge]:
     except Resolver404:
         larger = None
     if larger is None:
-        return FORM, RequestTooLarge(f"The form is larger than {FORM >> 20} MiB.")
-    return MAX_UPLOAD_BYTES + SMALL, RequestTooLarge(f"The file is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {larger}")
+        return FORM_BYTES, RequestTooLarge(f"The form is larger than {FORM_BYTES >> 20} MiB.")
+    return MAX_UPLOAD_BYTES + SMALL_BODY_BYTES, RequestTooLarge(
+        f"The file is larger than {MAX_UPLOAD_BYTES >> 20} MiB. {larger}"
+    )
 
 
 @dataclass(slots=True)
@@ -76,13 +78,13 @@ async def take_body(scope: Scope, receive: Receive) -> Body:
     if complete_body is not None:  # it came with the head, which only small bodies do (config.server.requests)
         return Body(len(complete_body), BytesIO(complete_body), len(complete_body))
     if scope["path"].startswith("/v1/"):
-        max_bytes = MAX_BYTES if has_key(scope) else SMALL
+        max_bytes = MAX_BYTES if has_key(scope) else SMALL_BODY_BYTES
         data = await read_body(scope, receive, max_bytes)
         return Body(len(data), BytesIO(data), len(data)) if len(data) <= max_bytes else Body(MAX_BYTES + 1, BytesIO())
     data = b""
-    if (declared_length(scope) or 0) <= SMALL:
-        data = await read_body(scope, receive, SMALL)
-        if len(data) <= SMALL:
+    if (declared_length(scope) or 0) <= SMALL_BODY_BYTES:
+        data = await read_body(scope, receive, SMALL_BODY_BYTES)
+        if len(data) <= SMALL_BODY_BYTES:
             return Body(len(data), BytesIO(data), len(data))
     return await keep_on_disk(scope, receive, data)
 

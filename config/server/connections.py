@@ -49,7 +49,7 @@ class BodyMemory:
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 1.0
-AT_A_TIME = 250  # connections per step of a sweep, about half a millisecond
+CONNECTIONS_PER_LOOK = 250  # connections per step of a sweep, about half a millisecond
 PROGRESS = 64 * 1024  # bytes that a slow client must read within SEND_SECONDS
 GRACE_SECONDS = 5  # lets the reader of a late body answer first
 WARN_SECONDS = 60.0
@@ -144,7 +144,7 @@ class Connections:
         self.look_at_some(loop, iter(list(self.open)))
 
     def look_at_some(self, loop: asyncio.AbstractEventLoop, connections: Iterator[Connection]) -> None:
-        batch = list(islice(connections, AT_A_TIME))
+        batch = list(islice(connections, CONNECTIONS_PER_LOOK))
         now = loop.time()
         for connection in batch:
             self.look_at(connection, now)
@@ -189,13 +189,13 @@ class Watch:
         return connection.transport.get_write_buffer_size() <= self.unread - PROGRESS
 
 
-of_server: WeakKeyDictionary[ServerState, Connections] = WeakKeyDictionary()
+connections_by_server: WeakKeyDictionary[ServerState, Connections] = WeakKeyDictionary()
 
 
 def get_connections(state: ServerState) -> Connections:
-    if state not in of_server:
-        of_server[state] = Connections(state)
-    return of_server[state]
+    if state not in connections_by_server:
+        connections_by_server[state] = Connections(state)
+    return connections_by_server[state]
 
 
 logger = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ MAX_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
 MAX_BYTES_IN_ALL = 64 * 1024 * 1024
 RETRY_AFTER = 5  # seconds
 MAX_REST = 1.0  # seconds
-QUICK = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
+QUICK_SECONDS = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
 
 ACCOUNT = "account:"  # prefix of callers that are accounts
 POOLS = ("ordinary", "heavy", "metrics")
@@ -44,7 +44,7 @@ async def wait_for_end(receive: Receive, is_gone: Event) -> None:
     is_gone.set()
 
 
-async def as_it_is(scope: Scope) -> Scope:
+async def identity(scope: Scope) -> Scope:
     return scope
 
 
@@ -97,7 +97,7 @@ class Threads:
         caller: str,
         size: int,
         client_left: asyncio.Future[None],
-        prepare: Callable[[Scope], Awaitable[Scope]] = as_it_is,
+        prepare: Callable[[Scope], Awaitable[Scope]] = identity,
     ) -> None:
         """Serve the request; `client_left` completes when its client disconnects. Raises Disconnected, 429 or 503.
 
@@ -156,7 +156,7 @@ class Threads:
 
     def end_turn(self, caller: str, exchange: Exchange, work: Future[bytes | None]) -> None:
         """Return the thread of a request after its rest."""
-        rest = self.rest * max(exchange.used - QUICK, 0)
+        rest = self.rest * max(exchange.used - QUICK_SECONDS, 0)
         exchange.loop.call_later(min(rest, MAX_REST), self.leave, caller)
 
     def leave(self, caller: str) -> None:

@@ -111,7 +111,8 @@ class Components:
         type_ = "string" if isinstance(values[0], str) else "integer"
         self.schemas.setdefault(name, {"type": type_, "enum": values})
         siblings = {word: member for word, member in schema.items() if word not in ("type", "enum")}
-        return {**siblings, **(reference(name) if len(values) == len(schema["enum"]) else nullable(reference(name)))}
+        has_null = len(values) < len(schema["enum"])
+        return siblings | (nullable(reference(name)) if has_null else reference(name))
 
 
 def path_id(model: type[Model]) -> dict[str, object]:

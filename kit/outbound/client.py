@@ -25,10 +25,10 @@ from kit.outbound.destinations import Address, DestinationRefused, as_address, c
 
 HEAD_BYTES = 16 * 1024  # for a reply's head, including preceding 1xx responses
 MIN_PIECES = 256
-BYTES_A_PIECE = 512  # average for a long body; TCP segments carry twice as much
-SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
+PIECE_BYTES = 512  # average for a long body; TCP segments carry twice as much
+TIMEOUT_SECONDS = 15  # total time limit of a request: lookup, connection, sending, reply
 MAX_BYTES = 64 * 1024  # limit of a reply's body
-LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
+MAX_LOOKUPS = 64  # concurrent name lookups, so that one unresponsive name server does not delay the others
 MAX_ADDRESSES = 4  # addresses to try per name
 
 
@@ -45,7 +45,7 @@ class Allowance:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self.pieces = MIN_PIECES + most_bytes // BYTES_A_PIECE
+        self.pieces = MIN_PIECES + most_bytes // PIECE_BYTES
         self.bytes = HEAD_BYTES
 
     def begin_body(self) -> None:
@@ -108,7 +108,7 @@ class Reply:
 
 @cache
 def name_lookups() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(LOOKUPS, thread_name_prefix="name-lookup")
+    return ThreadPoolExecutor(MAX_LOOKUPS, thread_name_prefix="name-lookup")
 
 
 async def resolve_by_system(host: str, port: int) -> list[Address]:
@@ -201,7 +201,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
         *,
-        seconds: float = SECONDS,
+        seconds: float = TIMEOUT_SECONDS,
         most_bytes: int = MAX_BYTES,
     ) -> Reply:
         """Return the reply, whatever its status.
@@ -227,7 +227,7 @@ class Client:
                 return Reply(
                     response.status,
                     {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers},
-                    await beginning(response, allowance),
+                    await read_beginning(response, allowance),
                 )
         except AllowanceSpent:
             raise Unreachable("The head of the reply, or what came before it, is too long.") from None
@@ -237,7 +237,7 @@ class Client:
             raise Unreachable(f"{type(error).__name__}: {error}"[:300]) from None
 
 
-async def beginning(response: httpcore.Response, allowance: Allowance) -> bytes:
+async def read_beginning(response: httpcore.Response, allowance: Allowance) -> bytes:
     """Return the body as far as the allowance permits."""
     body = bytearray()
     allowance.begin_body()

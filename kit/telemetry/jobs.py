@@ -27,14 +27,14 @@ def job_name(act: Callable[[], object]) -> str:
     return str(function.__name__)
 
 
-def expose(task: str) -> None:
+def create_series(task: str) -> None:
     """Show the job before it has run."""
     last_success.labels(task)
     duration.labels(task)
 
 
 @contextmanager
-def observed(task: str) -> Iterator[None]:
+def observe_job(task: str) -> Iterator[None]:
     began = perf_counter()
     yield
     last_success.labels(task).set(time())

@@ -16,7 +16,7 @@ from django.conf import settings
 from kit.http.rendering import render_json
 
 match_own_id = re.compile(r"-|req_[0-9a-f]{32}").fullmatch
-REMOVED = "[removed]"
+REDACTED = "[removed]"
 # shorter settings, such as the password "licensing" of a trial, would otherwise vanish from every line
 SHORTEST_SECRET = 8
 
@@ -54,19 +54,19 @@ def passwords_in(url: str) -> list[str]:
     return [parts.password or "", *options]
 
 
-def without_secrets(text: str) -> str:
+def redact_secrets(text: str) -> str:
     for secret in own_secrets():
-        text = text.replace(secret, REMOVED)
+        text = text.replace(secret, REDACTED)
     text = API_KEY.sub(r"\1…", text)
-    text = CREDENTIALS.sub(rf"\1 {REMOVED}", text)
+    text = CREDENTIALS.sub(rf"\1 {REDACTED}", text)
     if "eyJ" in text:
-        text = DOTTED.sub(without_tokens, text)
+        text = DOTTED.sub(redact_tokens, text)
     if "://" in text:
-        text = WORD.sub(without_password, text)
-    return NAMED.sub(rf"\1{REMOVED}", text)
+        text = WORD.sub(redact_password, text)
+    return NAMED.sub(rf"\1{REDACTED}", text)
 
 
-def without_password(word: re.Match[str]) -> str:
+def redact_password(word: re.Match[str]) -> str:
     """Remove the password of a URL, up to its last `@`. A password may have any characters but blanks."""
     text = word[0]
     last = text.rfind("@")
@@ -74,12 +74,12 @@ def without_password(word: re.Match[str]) -> str:
     while 0 <= position < last:
         end = ENDS_USER.search(text, position + 3)
         if end is not None and end[0] == ":" and end.start() + 1 < last:
-            return f"{text[: end.start()]}:{REMOVED}{text[last:]}"
+            return f"{text[: end.start()]}:{REDACTED}{text[last:]}"
         position = text.find("://", position + 3)
     return text
 
 
-def without_tokens(dotted: re.Match[str]) -> str:
+def redact_tokens(dotted: re.Match[str]) -> str:
     """Remove JSON Web Tokens, which are three parts with dots between, from a text without blanks."""
     parts = dotted[0].split(".")
     kept_parts = []
@@ -87,7 +87,7 @@ def without_tokens(dotted: re.Match[str]) -> str:
     while index < len(parts):
         begin = JSON_WEB_TOKEN.search(parts[index])
         if begin is not None and len(parts) > index + 2 and parts[index + 1] and parts[index + 2]:
-            kept_parts.append(parts[index][: begin.start()] + REMOVED)
+            kept_parts.append(parts[index][: begin.start()] + REDACTED)
             index += 3
         else:
             kept_parts.append(parts[index])
@@ -98,7 +98,7 @@ def without_tokens(dotted: re.Match[str]) -> str:
 def shown_id(record: logging.LogRecord) -> str:
     """Return the record's request id, cleaned if a client chose it."""
     text = getattr(record, "request_id", "-")
-    return text if match_own_id(text) else without_secrets(text)
+    return text if match_own_id(text) else redact_secrets(text)
 
 
 class Lines(logging.Formatter):
@@ -108,12 +108,12 @@ class Lines(logging.Formatter):
         super().__init__("{asctime} {levelname} {name} [{request_id}] {message}", style="{")
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802 - logging's name
-        return timestamp(record)
+        return format_timestamp(record)
 
     def format(self, record: logging.LogRecord) -> str:
         record.request_id = shown_id(record)
         line = super().format(record)
-        return line if hasattr(record, "fields") else without_secrets(line)
+        return line if hasattr(record, "fields") else redact_secrets(line)
 
 
 class JsonLines(logging.Formatter):
@@ -122,7 +122,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
         line = {
-            "time": timestamp(record),
+            "time": format_timestamp(record),
             "level": record.levelname,
             "logger": record.name,
             "message": message,
@@ -130,14 +130,14 @@ class JsonLines(logging.Formatter):
         }
         if hasattr(record, "fields"):
             return render_json(line | record.fields).decode()
-        line["message"] = without_secrets(message)
+        line["message"] = redact_secrets(message)
         if record.exc_info:
-            line["exception"] = without_secrets(self.formatException(record.exc_info))
+            line["exception"] = redact_secrets(self.formatException(record.exc_info))
         if record.stack_info:
-            line["stack"] = without_secrets(record.stack_info)
+            line["stack"] = redact_secrets(record.stack_info)
         return json.dumps(line, default=str)  # ASCII, because a lone surrogate cannot be encoded
 
 
-def timestamp(record: logging.LogRecord) -> str:
+def format_timestamp(record: logging.LogRecord) -> str:
     """Return the record's time as ISO 8601 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"

@@ -107,8 +107,9 @@ class Family(Collector, Generic[M]):
         """Return the numbers summed over all processes."""
         if not settings.PROMETHEUS_MULTIPROC_DIR:
             return list(self.values)
-        arrays = [read for path in metric_files(self.name) if self.counts(path) and (read := read_numbers(path))]
-        return [self.combine(column) for column in zip(*arrays, strict=True)] or [0.0] * len(self.values)
+        arrays = [read_numbers(path) for path in metric_files(self.name) if self.counts(path)]
+        columns = zip(*filter(None, arrays), strict=True)
+        return [self.combine(column) for column in columns] or [0.0] * len(self.values)
 
     def combine(self, values: Iterable[float]) -> float:
         return sum(values)
@@ -248,7 +249,7 @@ def is_alive(process: int) -> bool:
 def living_workers() -> list[int]:
     """Return the ids of the processes that share PROMETHEUS_MULTIPROC_DIR and are alive."""
     name = next(iter(families))
-    return [process for path in metric_files(name) if is_alive(process := process_id(path))]
+    return [process for process in map(process_id, metric_files(name)) if is_alive(process)]
 
 
 def read_numbers(path: Path) -> list[float]:

@@ -63,7 +63,8 @@ class Caller(Protocol):
 
 def log_access(method: str, route: str, status: int, seconds: float, grant: Caller | None) -> None:
     """Log a request with its path template (without ids and query) and its key's id."""
-    account, key = (grant.account_id, grant.key_id) if grant is not None else (None, None)
+    account = None if grant is None else grant.account_id
+    key = None if grant is None else grant.key_id
     milliseconds = round(seconds * 1000, 2)
     access_log.info(
         "%s %s %d %.2f ms account=%s key=%s",

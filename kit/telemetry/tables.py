@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from kit.statements import own_connection
 
-SECONDS = 1  # how long a scrape waits for the database
+SCRAPE_SECONDS = 1  # how long a scrape waits for the database
 # Of a partitioned table: the sum of its partitions. PostgreSQL counts rows without reading them.
 SIZES = """
 SELECT name, sum(pg_stat_get_live_tuples(relation.oid)), sum(pg_total_relation_size(relation.oid))
@@ -38,7 +38,7 @@ class TableSizes(Collector):
         self.figures = figures
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="table-sizes")
         self.lock = Lock()
-        self.reading: Future[Sizes] | None = None
+        self.pending_read: Future[Sizes] | None = None
         self.metrics: list[Metric] = []  # the figures as they were last read
 
     def collect(self) -> Iterator[Metric]:
@@ -62,16 +62,16 @@ class TableSizes(Collector):
     def sizes(self) -> Sizes | None:
         """Return what `read` returns, or None if the database fails or takes longer than SECONDS."""
         with self.lock:
-            if self.reading is None or self.reading.done():
-                self.reading = self.thread.submit(self.read_in_thread)
-            reading = self.reading
+            if self.pending_read is None or self.pending_read.done():
+                self.pending_read = self.thread.submit(self.read_in_thread)
+            reading = self.pending_read
         try:
-            return reading.result(SECONDS)
+            return reading.result(SCRAPE_SECONDS)
         except (Error, TimeoutError):
             return None
 
     def read_in_thread(self) -> Sizes:
-        with own_connection(SECONDS):
+        with own_connection(SCRAPE_SECONDS):
             sizes = self.read()
             self.metrics = list(self.figures())
             return sizes

@@ -9,7 +9,8 @@ from kit.values.shown import MAX_SHOWN
 from kit.values.suggestions import did_you_mean
 
 # Excludes entries without a minor unit: metals, units of account, test codes.
-MINOR_UNITS = {code: int(units) for code, entry in raw_table.items() if (units := str(entry["CcyMnrUnts"])).isdigit()}
+raw_units = {code: str(entry["CcyMnrUnts"]) for code, entry in raw_table.items()}
+MINOR_UNITS = {code: int(units) for code, units in raw_units.items() if units.isdigit()}
 CURRENCIES = sorted(MINOR_UNITS)
 TRACE = Decimal(1).scaleb(-20)  # larger than the accumulated rounding error of conversions
 

@@ -16,7 +16,7 @@ REQUIRED = "This field is required."
 NO_SUCH_FIELD = "There is no such field."
 
 # Our messages for msgspec's most common errors.
-WORDED = (
+ERROR_TEXTS = (
     (re.compile(r"Expected `str` matching regex .*"), "Must not be blank."),
     (re.compile(r"Expected `str` of length <= (?P<most>\d+)"), "Must have at most {most} characters."),
     (re.compile(r"Expected `str` of length >= 1"), "Must not be blank."),
@@ -116,7 +116,7 @@ def read_each(values: Iterable[V], path: str, read: Callable[[V, str], T]) -> li
 
 def fault_message(text: str, special: Iterable[tuple[re.Pattern[str], str]] = ()) -> str:
     """Return our message for an msgspec error; `special` adds patterns with their messages."""
-    for pattern, message in (*special, *WORDED):
+    for pattern, message in (*special, *ERROR_TEXTS):
         if match := pattern.fullmatch(text):
             values = match.groupdict()
             if "wanted" in values:

@@ -10,7 +10,7 @@ SIMILARITY = 0.7  # of 1; "titel" and "title" have 0.8
 MAX_SUGGESTIONS = 5  # per object, because each costs up to a millisecond
 
 
-def nearest(text: object, names: Iterable[str]) -> str | None:
+def nearest_names(text: object, names: Iterable[str]) -> str | None:
     """Return the name most similar to the text, ignoring case; None if there is none.
 
     `names` must be public, such as fields, values or paths of the API, because anybody may see the suggestion. Takes
@@ -30,7 +30,7 @@ def nearest_name(text: str, names: tuple[str, ...]) -> str | None:
 
 def did_you_mean(text: object, names: Iterable[str]) -> str:
     """Return " Did you mean `title`?" to append to a message; empty if no name is similar."""
-    name = nearest(text, names)
+    name = nearest_names(text, names)
     return "" if name is None else f" Did you mean `{name}`?"
 
 

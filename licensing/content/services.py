@@ -105,7 +105,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     Raises AlreadyExists if another item of the account has the externalId.
     """
     is_new = item._state.adding
-    action, before = ("content.created", {}) if is_new else ("content.updated", item.audited())
+    before = {} if is_new else item.audited()
     former = url_epoch_names(item)
     fields = dict(fields)
     if "policy_id" in fields:
@@ -122,12 +122,12 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
     except IntegrityError:
         if item.external_id is None:
             raise
-        others = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
-        holder = others.values_list("pk", flat=True).first()
+        same_id = Content.objects.of(item.account_id).filter(external_id=item.external_id).exclude(pk=item.pk)
+        holder = same_id.values_list("pk", flat=True).first()
         if holder is None:
             raise
         raise external_id_conflict(item.external_id, holder) from None
-    audit.record(action, item, before)
+    audit.record("content.created" if is_new else "content.updated", item, before)
     epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item
 

@@ -130,7 +130,7 @@ class Copies:
         Policies that named one get a new version, because processes cache the rules of a version. The counts of their
         rate limits continue.
         """
-        for policy in rows_in_order(
+        for policy in read_in_chunks(
             self.holding(Policy._base_manager.filter(account_id=self.account_id), "rules", "tests")
         ):
             locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
@@ -143,7 +143,7 @@ class Copies:
             locked.save(update_fields=["rules", "tests", "version", "updated"])
             save_revision(locked)
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
-        for revision in rows_in_order(self.holding(revisions, "rules", "tests")):
+        for revision in read_in_chunks(self.holding(revisions, "rules", "tests")):
             rules = revision.rules
             revision.rules = self.former.renamed(rules)
             revision.tests = self.former.renamed(revision.tests)
@@ -224,11 +224,11 @@ class Copies:
     def redact_texts_of_operators(self) -> None:
         """Replace the ids by pseudonyms in the history of policies and webhook endpoints."""
         entries = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
-        for entry in rows_in_order(self.holding(entries, "changes")):
+        for entry in read_in_chunks(self.holding(entries, "changes")):
             entry.changes = self.former.renamed(entry.changes)
             entry.save(update_fields=["changes"])
         events = self.events.filter(type__in=types_about(*WRITTEN_BY_OPERATORS))
-        for event in rows_in_order(self.holding(events, "data", "previous")):
+        for event in read_in_chunks(self.holding(events, "data", "previous")):
             previous = None if event.previous is None else self.renamed_text(event.previous)
             self.write_events([event.pk], {"data": self.renamed_text(event.data), "previous": previous})
 
@@ -237,7 +237,7 @@ class Copies:
 
     def redact_settings(self) -> None:
         endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
-        for endpoint in rows_in_order(self.holding(endpoints, "access_filter")):
+        for endpoint in read_in_chunks(self.holding(endpoints, "access_filter")):
             endpoint.access_filter = self.former.renamed(endpoint.access_filter)
             endpoint.save(update_fields=["access_filter"])
         saved = SavedFilter.objects.values_list("pk", "query")
@@ -290,7 +290,7 @@ def read_keys(rows: QuerySet[Row], size: int) -> Iterator[list[object]]:
         last = keys[-1]
 
 
-def rows_in_order(rows: QuerySet[Row]) -> Iterator[Row]:
+def read_in_chunks(rows: QuerySet[Row]) -> Iterator[Row]:
     """Yield the rows in key order, reading `ROWS` at a time."""
     last: object = None
     ordered = rows.order_by("pk")

@@ -45,7 +45,7 @@ def begin_erasure(requester: Requester) -> Requester:
     Revokes its licence clients, and ends its portal sessions. Raises NotFound.
     """
     epochs.hold(requester.account_id)
-    locked = services.get(requester.account_id, requester.requester_id, lock=True)
+    locked = services.get_requester(requester.account_id, requester.requester_id, lock=True)
     for person in (locked, *Requester.objects.select_for_update().filter(merged_into=locked).order_by("pk")):
         replace_by_pseudonym(person)
     return locked

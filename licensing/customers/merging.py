@@ -33,7 +33,7 @@ def merge(requester: Requester, into: str) -> Requester:
     """Merge the requester into the account's requester with that id; return that one. Idempotent.
 
     Raises NotFound, ValidationFailed if `into` is not a valid target, and InUse if the requester was merged into
-    another one. Call `settle` after the commit.
+    another one. Call `move_late_counts` after the commit.
     """
     epochs.hold(requester.account_id)
     target = find_target(requester.account_id, into)
@@ -49,7 +49,7 @@ def merge(requester: Requester, into: str) -> Requester:
         is_former = into != source.requester_id
         already = f"{into[:100]!r} was merged into this requester already."
         raise ValidationFailed(already if is_former else "Must be another requester.", param="into")
-    move(source, target)
+    move_possessions(source, target)
     source.merged_into = target
     source.updated = timezone.now()
     source.save(update_fields=["merged_into", "updated"])
@@ -68,7 +68,7 @@ def find_target(account_id: str, into: str) -> Requester:
     return target.current
 
 
-def move(source: Requester, target: Requester) -> None:
+def move_possessions(source: Requester, target: Requester) -> None:
     """Move everything the source has to the target. Raises ValidationFailed if the target would have too many
     licences.
 
@@ -104,7 +104,8 @@ def move_licenses(source: Requester, target: Requester, now: datetime) -> None:
     """Move all licences with one statement, and write an audit entry and an event for each."""
     licenses = License.objects.filter(requester=source)
     book_fees(source.account_id, now, licenses.filter(next_fee_at__lte=now))  # the source owes them
-    before, after = licensee(source), licensee(target)
+    before = audited_requester(source)
+    after = audited_requester(target)
     changes = []
     for license_ in licenses.order_by("pk").select_for_update():
         license_.requester = target
@@ -126,7 +127,7 @@ def move_clients(source: Requester, target: Requester) -> None:
     audit.record_all(changes)
 
 
-def licensee(requester: Requester) -> dict[str, object]:
+def audited_requester(requester: Requester) -> dict[str, object]:
     """Return the fields of a licence's audit entry that name its requester."""
     return {"requesterId": requester.requester_id, "requesterName": requester.name}
 
@@ -154,7 +155,7 @@ def move_counters(source: int, target: int) -> None:
         row.delete()
 
 
-def settle(source: Requester) -> None:
+def move_late_counts(source: Requester) -> None:
     """Move the counts of decisions that were being recorded during the merge."""
     if source.merged_into_id is None or not wait_for_recordings():
         return

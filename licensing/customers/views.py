@@ -130,7 +130,7 @@ class RequesterViewSet(RequesterPathViewSet):
         source = self.get_object()
         target = merging.merge(source, self.validated(MergeSerializer)["into"])
         source.merged_into = target
-        self.after_commit = partial(merging.settle, source)
+        self.after_commit = partial(merging.move_late_counts, source)
         return self.answer_with_stats(target)
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:

@@ -72,7 +72,9 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
         missing = limit - events.count()
         with available_archive():
             oldest += islice(archived.positions(), max(missing - 1, 0), missing + 1)
-    cut, before = oldest if len(oldest) == 2 else (None, None)
+    cut = before = None
+    if len(oldest) == 2:
+        cut, before = oldest
     if before is not None and (horizon is None or before.value >= horizon):
         events = events.filter(TupleGreaterThan(Tuple(F("created"), F("id")), before))
     recent = read_rows(events.order_by("created", "id").values_list(*COLUMNS))

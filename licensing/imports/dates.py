@@ -7,7 +7,7 @@ from kit.http.errors import InvalidRequest
 
 Order = Literal["day-first", "month-first"]
 ORDERS: tuple[Order, ...] = ("day-first", "month-first")
-WRITTEN = re.compile(
+match_written_date = re.compile(
     r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?:[ T][0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[AaPp][Mm])?)?"
 ).fullmatch
 MAX_CHARACTERS = 30  # characters
@@ -26,18 +26,23 @@ class DateOrder:
 
     def note(self, value: object) -> None:
         """Learn from a value of the column."""
-        match = WRITTEN(value.strip()) if isinstance(value, str) and len(value) <= MAX_CHARACTERS else None
+        match = match_written_date(value.strip()) if isinstance(value, str) and len(value) <= MAX_CHARACTERS else None
         if match is not None and match[2] != ".":
             self.has_day_first |= int(match[1]) > MONTHS
             self.has_day_second |= int(match[3]) > MONTHS
 
     def to_iso(self, text: str) -> str:
         """Return a date as 2026-11-24, and any other text as it is. Raises InvalidRequest if it is ambiguous."""
-        match = WRITTEN(text.strip()) if len(text) <= MAX_CHARACTERS else None
+        match = match_written_date(text.strip()) if len(text) <= MAX_CHARACTERS else None
         if match is None:
             return text
         first, separator, second, year = match.groups()
-        day, month = (first, second) if self.is_day_first(text, separator) else (second, first)
+        if self.is_day_first(text, separator):
+            day = first
+            month = second
+        else:
+            month = first
+            day = second
         return f"{year}-{int(month):02}-{int(day):02}" if int(month) <= MONTHS else text
 
     def is_day_first(self, text: str, separator: str) -> bool:

@@ -227,7 +227,7 @@ class Import:
         invalidated: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
-            action, before = ("content.created", {}) if item is None else ("content.updated", item.audited())
+            before = {} if item is None else item.audited()
             target = item or Content(account_id=self.account_id, created=now)
             former = url_epoch_names(target)
             try:
@@ -235,10 +235,14 @@ class Import:
             except ApiError as error:
                 entry.problem = reason(error)
                 continue
+            action = "content.created" if item is None else "content.updated"
             change = audit.build_change(action, target, before)
             if change is not None:
                 target.updated = now
-                (created if item is None else updated).append(target)
+                if item is None:
+                    created.append(target)
+                else:
+                    updated.append(target)
                 changes.append(change)
                 invalidated |= epoch_names(target, is_new=item is None, former=former)
         if (created or updated) and not self.dry_run:

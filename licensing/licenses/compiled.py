@@ -33,11 +33,8 @@ class CompiledLicenses:
 
     def get(self, revisions: dict[int, UUID]) -> dict[int, LicenseIndex]:
         """Return the licences of requesters by their revisions. One query reads those that are not cached."""
-        indexes = {
-            requester: index
-            for requester, revision in revisions.items()
-            if (index := self.cached.get(revision)) is not None
-        }
+        cached = {requester: self.cached.get(revision) for requester, revision in revisions.items()}
+        indexes = {requester: index for requester, index in cached.items() if index is not None}
         missing = revisions.keys() - indexes.keys()
         if missing:
             for requester, index in find_licenses(missing).items():
@@ -54,7 +51,8 @@ def find_licenses(requesters: Iterable[int]) -> dict[int, LicenseIndex]:
     terms: dict[int, list[Term]] = {requester: [] for requester in requesters}
     rows = License.objects.filter(requester_id__in=terms).order_by("starts_at", "id")
     for requester, *row in rows.values_list(*COLUMNS):
-        if (term := build_term(*row)) is not None:
+        term = build_term(*row)
+        if term is not None:
             terms[requester].append(term)
     ended_clients: dict[int, list[str]] = {}
     revoked = LicenseClient.objects.filter(requester_id__in=terms, revoked_at__isnull=False)

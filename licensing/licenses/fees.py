@@ -30,7 +30,7 @@ from licensing.licenses.models import FeeEvery, License, LicenseStatus
 
 MONTHS = {FeeEvery.MONTH: 1, FeeEvery.QUARTER: 3, FeeEvery.YEAR: 12}
 FAILURES = (*DATABASE_FAILURES, ValidationFailed)  # of a licence, such as totals that cannot hold its fee
-AT_ONCE = 200  # licences of a transaction
+BATCH_LICENSES = 200  # licences of a transaction
 
 
 class Schedule(NamedTuple):
@@ -136,10 +136,11 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
     due = License.objects.filter(next_fee_at__lte=until)
     if account_id is not None:
         due = due.filter(account_id=account_id)
-    booked, failed = 0, Failures()
+    booked = 0
+    failed = Failures()
     for owner in list(due.order_by().values_list("account_id", flat=True).distinct()):
         licenses = due.filter(account_id=owner).only("account_id").order_by("pk")
-        count, failures = store_due(licenses, partial(book_fees, owner, until), AT_ONCE, FAILURES)
+        count, failures = store_due(licenses, partial(book_fees, owner, until), BATCH_LICENSES, FAILURES)
         booked += count
         failed |= failures
     return booked, failed
@@ -175,4 +176,4 @@ def move_fees_to_zone(account: Account, **signal: object) -> None:
         set_next(license_)
         if license_.next_fee_at is not None:
             license_.next_fee_at = max(license_.next_fee_at, now)
-    License.objects.bulk_update(licenses, ["next_fee_at"], batch_size=AT_ONCE)
+    License.objects.bulk_update(licenses, ["next_fee_at"], batch_size=BATCH_LICENSES)

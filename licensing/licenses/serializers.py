@@ -112,9 +112,9 @@ class LicenseSerializer(RowSerializer):
         fields = super().to_internal_value(data)
         for name, column in (("price", "price"), ("price_per_access", "access")):
             if name in fields:
-                money = fields.pop(name)
-                amount, currency = (money["amount"], money["currency"]) if isinstance(money, dict) else (None, None)
-                fields |= {f"{column}_amount": amount, f"{column}_currency": currency}
+                price = fields.pop(name)
+                money = price if isinstance(price, dict) else {"amount": None, "currency": None}
+                fields |= {f"{column}_amount": money["amount"], f"{column}_currency": money["currency"]}
         if "fee" in fields:
             fee = fields.pop("fee")
             terms = fee if isinstance(fee, dict) else {}

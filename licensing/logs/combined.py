@@ -24,7 +24,7 @@ from licensing.logs.requests import (
 from licensing.logs.times import parse_time
 
 # Nearly every line. Each field ends at a character that it cannot contain, so nothing is tried twice.
-PLAIN = re.compile(
+match_plain_line = re.compile(
     r'([0-9A-Fa-f.:]+) - \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" (\d{3}) \S+ "([^"\\]*)" "([^"\\]*)"',
     re.ASCII,
 ).match
@@ -42,7 +42,7 @@ class Fields(NamedTuple):
 
 
 def parse_combined(line: str) -> Visit:
-    match = PLAIN(line)
+    match = match_plain_line(line)
     if match is None:
         return parse_parts(line, is_common=False)
     address, time, method, uri, status, referer, user_agent = match.groups()
@@ -62,7 +62,9 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     status, size, after_size = read_size(fields.rest)
     if not size:
         raise Malformed("There is no status and size behind the request.")
-    referer, user_agent = ("", "") if is_common and not after_size else read_agent(after_size)
+    referer = user_agent = ""
+    if after_size or not is_common:
+        referer, user_agent = read_agent(after_size)
     host, address = read_sender(fields.head)
     method, uri = split_request(unescaped(fields.request))
     return Visit(parse_time(fields.time), address, method, uri, host, referer, user_agent, status)

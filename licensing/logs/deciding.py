@@ -159,7 +159,8 @@ class Decider:
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
-        return [decided for line in lines if (decided := self.decide(line)) is not None]
+        decided_lines = map(self.decide, lines)
+        return [line for line in decided_lines if line is not None]
 
     def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""

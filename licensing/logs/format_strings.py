@@ -132,10 +132,10 @@ def compile_format(text: str) -> FormatString:
             literals[-1] += "%"
             continue
         field = read_directive(directive)
-        opening, closing = ("[", "]") if directive[0] == "%t" else ("", "")
-        literals[-1] += opening
+        is_time = directive[0] == "%t"
+        literals[-1] += "[" if is_time else ""
         fields.append(field)
-        literals.append(closing)
+        literals.append("]" if is_time else "")
     literals[-1] += text[end:]
     check_format(literals, fields)
     return FormatString(literals, fields)

@@ -36,7 +36,7 @@ from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
-from licensing.visits.counting import count_visits, decisions
+from licensing.visits.counting import count_visits, edge_decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import Group, store, tally
@@ -182,7 +182,7 @@ class LogImport(Decider):
 
     def has_live_decisions(self, hour: datetime) -> bool:
         """Return whether a proxy asked about the site in this hour."""
-        live_decisions = decisions(hour, hour + HOUR).filter(
+        live_decisions = edge_decisions(hour, hour + HOUR).filter(
             account_id=self.site.account_id, facts__siteId=self.site.pk
         )
         return live_decisions.exclude(facts__has_key="imported").exists()

@@ -76,7 +76,8 @@ class JsonLines:
         """Return the value of a role, empty if it is; None if the row has none of its fields."""
         is_present = names.endswith("?")
         for paths in parse_alternatives(names):
-            parts = [text for path in paths if (text := text_at(row, path)) is not None]
+            texts = [text_at(row, path) for path in paths]
+            parts = [text for text in texts if text is not None]
             if len(parts) == len(paths):
                 is_present = True
                 if text := joined(parts):

@@ -79,13 +79,13 @@ def in_session(view: Page) -> Page:
     def with_session(request: HttpRequest, **arguments: str) -> HttpResponse:
         session = services.find_session(request.COOKIES.get(COOKIE, ""))
         if session is None:
-            return ended(request)
+            return expired_page(request)
         return view(request, session, **arguments)
 
     return with_session
 
 
-def ended(request: HttpRequest, status: int = 403, return_url: str | None = None) -> HttpResponse:
+def expired_page(request: HttpRequest, status: int = 403, return_url: str | None = None) -> HttpResponse:
     return render(request, "licensing/portal_ended.html", {"return_url": return_url}, status=status)
 
 
@@ -95,12 +95,12 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     """Ask with a button, because mail scanners open links too; a POST begins the session."""
     session = services.find_link(token)
     if session is None:
-        return ended(request)
+        return expired_page(request)
     if request.method != "POST":
         return render(request, "licensing/portal_link.html", {"session": session})
     cookie = services.redeem(session)
     if cookie is None:
-        return ended(request)
+        return expired_page(request)
     response = redirect("portal")
     response.set_cookie(
         COOKIE,
@@ -123,7 +123,7 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
     book_due(session.account_id)
     context: dict[str, object] = {"session": session, "zone": session.account.zone}
     if LICENSES in session.scopes:
-        context["licenses"] = [license_row(license_, now) for license_ in own_licenses(session)]
+        context["licenses"] = [license_row(license_, now) for license_ in license_rows(session)]
     if WALLETS in session.scopes:
         wallets = Wallet.objects.filter(requester=session.requester).order_by("created", "pk")
         context["wallets"] = [
@@ -131,7 +131,7 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
             for book in as_of(wallets, now)
         ]
     if STATEMENTS in session.scopes:
-        newest = own_statements(session).order_by("-month", "currency")[:MAX_STATEMENTS]
+        newest = statement_rows(session).order_by("-month", "currency")[:MAX_STATEMENTS]
         context["statements"] = [statement_row(statement) for statement in newest]
     return render(request, "licensing/portal.html", context)
 
@@ -144,7 +144,7 @@ def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResp
     if STATEMENTS not in session.scopes or ids.decode("stm", id) is None:
         raise Http404
     book_due(session.account_id)
-    row = own_statements(session).filter(pk=id).select_related("account", "requester").first()
+    row = statement_rows(session).filter(pk=id).select_related("account", "requester").first()
     if row is None:
         raise Http404
     return render(request, "analytics/statement.html", {**printed(row), "back": PATH, "back_title": "Back"})
@@ -156,16 +156,16 @@ def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResp
 def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
     return_url = session.return_url
     session.delete()
-    response = ended(request, 200, return_url)
+    response = expired_page(request, 200, return_url)
     response.delete_cookie(COOKIE, path=PATH)
     return response
 
 
-def own_licenses(session: PortalSession) -> QuerySet[License]:
+def license_rows(session: PortalSession) -> QuerySet[License]:
     return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MAX_LICENSES]
 
 
-def own_statements(session: PortalSession) -> QuerySet[Statement]:
+def statement_rows(session: PortalSession) -> QuerySet[Statement]:
     return Statement.objects.filter(account=session.account_id, requester=session.requester)
 
 

@@ -16,10 +16,12 @@ from licensing.requesters.models import FormerName, Requester
 Fields = Mapping[str, object]
 
 
-def get(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
+def get_requester(account_id: str, requester_id: str, *, lock: bool = False) -> Requester:
     """Return the account's requester with the publisher's own id. Raises NotFound."""
     rows = Requester.objects.filter(account_id=account_id, requester_id=requester_id)
-    requester = (rows.select_for_update() if lock else rows).first()
+    if lock:
+        rows = rows.select_for_update()
+    requester = rows.first()
     if requester is None:
         raise NotFound(f"There is no requester {requester_id[:100]!r}.")
     return requester
@@ -77,7 +79,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
     Raises InUse if it was merged into another requester: nothing uses its own data any more.
     """
     epochs.hold(requester.account_id)
-    locked = get(requester.account_id, requester.requester_id, lock=True)
+    locked = get_requester(requester.account_id, requester.requester_id, lock=True)
     before = locked.audited()
     for name, value in fields.items():
         setattr(locked, name, merge_metadata(locked.metadata, value) if name == "metadata" else value)

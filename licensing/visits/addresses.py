@@ -13,12 +13,12 @@ from licensing.access.filters import recorded_fact
 from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
-SEARCHED = 5_000  # newest decisions of the account, because they have no index by site
+MAX_SEARCHED_DECISIONS = 5_000  # newest decisions of the account, because they have no index by site
 # Visits to compare.
-MOST_VISITS = 1_000
-LEAST_VISITS = 50
-FEW = 5
-NEARLY_ALL = 0.95
+MAX_VISITS = 1_000
+MIN_VISITS = 50
+MAX_SHARED_ADDRESSES = 5
+SHARED_FRACTION = 0.95
 BY_ADDRESS = frozenset({Identification.ADDRESS, Identification.REVERSE_DNS})  # verify a crawler
 
 
@@ -40,28 +40,30 @@ class Visit(NamedTuple):
 
 def newest_visits(site: Site) -> list[Visit]:
     """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
-    newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[:SEARCHED]
+    newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[
+        :MAX_SEARCHED_DECISIONS
+    ]
     visits_of_site = AccessEvent.objects.filter(recorded_fact("siteId")([site.pk]), pk__in=newest.values("pk"))
     rows = visits_of_site.exclude(facts__has_key="imported").order_by("-created", "-pk")
     facts = [KT(f"facts__{name}") for name in ("ip", "userAgent", "identifiedBy")]
-    return [Visit(*row) for row in rows.values_list("created", "requester_id", *facts)[:MOST_VISITS]]
+    return [Visit(*row) for row in rows.values_list("created", "requester_id", *facts)[:MAX_VISITS]]
 
 
-def shared_networks(visits: Sequence[Visit]) -> list[str]:
+def find_proxy_networks(visits: Sequence[Visit]) -> list[str]:
     """Return the few networks that nearly all visits have, if different visitors share each; otherwise none.
 
     Visitors differ by requester or User-Agent: people are one requester.
     """
-    if len(visits) < LEAST_VISITS:
+    if len(visits) < MIN_VISITS:
         return []
     visitors = defaultdict(set)
     for visit in visits:
         visitors[visit.network].add((visit.requester, visit.user_agent))
-    busiest = Counter(visit.network for visit in visits).most_common(FEW)
+    busiest = Counter(visit.network for visit in visits).most_common(MAX_SHARED_ADDRESSES)
     shared = {network: count for network, count in busiest if network and len(visitors[network]) > 1}
-    return sorted(shared) if sum(shared.values()) >= NEARLY_ALL * len(visits) else []
+    return sorted(shared) if sum(shared.values()) >= SHARED_FRACTION * len(visits) else []
 
 
-def in_words(networks: Sequence[str]) -> str:
+def describe_hidden_visitors(networks: Sequence[str]) -> str:
     """Return the networks as they are stored, for a sentence."""
     return f"the network{'s' if networks[1:] else ''} of {', '.join(networks)}"

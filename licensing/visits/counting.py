@@ -20,12 +20,12 @@ from kit.values import ids
 from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import groups_in, store, tally
 
-EVERY = timedelta(minutes=1)
+RUN_INTERVAL = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # from a decision's time to the transaction that records it
 # One transaction counts at most this. On SQLite, other writers then wait for a second at most. PostgreSQL lets them
 # write meanwhile, and the more decisions a step has, the more of them add to the same row.
 STEP = timedelta(hours=1)
-MOST_DECISIONS = rows_at_a_time(20_000, 2_000)
+MAX_DECISIONS = rows_at_a_time(20_000, 2_000)
 STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
 BEGINNING = timedelta(minutes=10)
@@ -65,10 +65,10 @@ def steps(end: datetime) -> Iterator[datetime]:
 def end_of_step(begin: datetime, end: datetime) -> datetime:
     """Return the end of a step with about MOST_DECISIONS; more only if they were created in the same millisecond.
 
-    Ids have milliseconds, and `recorded` filters by them.
+    Ids have milliseconds, and `recorded_decisions` filters by them.
     """
-    moments = recorded(begin, end).order_by("pk").values_list("created", flat=True)
-    next_moment = moments[MOST_DECISIONS : MOST_DECISIONS + 1].first()
+    moments = recorded_decisions(begin, end).order_by("pk").values_list("created", flat=True)
+    next_moment = moments[MAX_DECISIONS : MAX_DECISIONS + 1].first()
     if next_moment is None:
         return end
     moment = next_moment.replace(microsecond=next_moment.microsecond // 1_000 * 1_000)
@@ -88,7 +88,7 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     if progress is None:
         return False
     # A killed deletion may have left decisions of an account that is gone.
-    usage, sites = tally(groups_in(decisions(begin, end).filter(account__in=Account.objects.all())))
+    usage, sites = tally(groups_in(edge_decisions(begin, end).filter(account__in=Account.objects.all())))
     with unsynced():  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin, imports=progress.imports).update(until=end):
             return False
@@ -96,12 +96,13 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     return True
 
 
-def recorded(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
+def recorded_decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
     """Return all decisions in this period. Also filters by id, because partitions are by id."""
-    first, last = (ids.encode("dec", first_id(moment).bytes) for moment in (begin, end))
+    first = ids.encode("dec", first_id(begin).bytes)
+    last = ids.encode("dec", first_id(end).bytes)
     return AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
 
 
-def decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
+def edge_decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
     """Return the decisions at the edge in this period."""
-    return recorded(begin, end).filter(facts__has_key="identifiedBy")
+    return recorded_decisions(begin, end).filter(facts__has_key="identifiedBy")

@@ -15,10 +15,10 @@ from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind, Page
 from licensing.visits.pages import batches, stored_pages
 from licensing.visits.reading import Choice, FieldValues, Usage, read_sums
-from licensing.visits.report import TOP
+from licensing.visits.report import MAX_ROWS
 from licensing.visits.usage import add_visits, sum_by_key
 
-TOP_VISITORS = 10  # of a page
+MAX_VISITORS = 10  # of a page
 MOST_FIRST = -(F("allowed_sum") + F("observed_sum") + F("denied_sum"))
 
 Key = TypeVar("Key", bound=Hashable)
@@ -71,7 +71,7 @@ def count_visits(choice: Choice) -> int:
 
 
 def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:
-    return sorted(visits.items(), key=lambda row: (-row[1].total, str(row[0])))[:TOP]
+    return sorted(visits.items(), key=lambda row: (-row[1].total, str(row[0])))[:MAX_ROWS]
 
 
 def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
@@ -90,7 +90,7 @@ def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
 def top_counted(rows: QuerySet[EdgeUsage], name: str, waiting: set[Key]) -> dict[Key, Visits]:
     """Return the counted visits of the groups by the column `name` with most, and of those in `waiting`."""
     by_name = rows.values_list(name)
-    visits_of_group = read_sums(by_name.order_by(MOST_FIRST, name), TOP)
+    visits_of_group = read_sums(by_name.order_by(MOST_FIRST, name), MAX_ROWS)
     for batch in batches(sorted(waiting - {group for (group,) in visits_of_group}, key=str)):
         visits_of_group |= read_sums(by_name.filter(**{f"{name}__in": batch}))
     return {group: visits for (group,), visits in visits_of_group.items()}
@@ -109,7 +109,7 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
     visitors: dict[str, list[tuple[int, int]]] = {url: [] for url in urls}
     for (url, requester), visits in visits_by_group.items():
         visitors[url].append((requester, visits.total))
-    return {url: sorted(rows, key=lambda row: (-row[1], row[0]))[:TOP_VISITORS] for url, rows in visitors.items()}
+    return {url: sorted(rows, key=lambda row: (-row[1], row[0]))[:MAX_VISITORS] for url, rows in visitors.items()}
 
 
 def top_folders(usage: Usage) -> list[tuple[str, Visits]]:

@@ -20,7 +20,7 @@ from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, Sit
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import page_report
 from licensing.visits.reading import Choice, Usage, whole_days
-from licensing.visits.report import OTHER, TOP
+from licensing.visits.report import MAX_ROWS, OTHER
 from licensing.visits.views import present_requester
 
 
@@ -80,9 +80,9 @@ class PageReportShown(serializers.Serializer):
     endDate = Timestamp(help_text="Inclusive.")
     summary = PageCounts()
     timeSeries = PagesOfDay(many=True, help_text="Only days with requests.")
-    byCrawler = PageVisitor(many=True, help_text=f"The {TOP} visitors with most requests.")
-    folders = FolderShown(many=True, help_text=f"The {TOP} with most requests.")
-    pages = PageShown(many=True, help_text=f"The {TOP} with most requests.")
+    byCrawler = PageVisitor(many=True, help_text=f"The {MAX_ROWS} visitors with most requests.")
+    folders = FolderShown(many=True, help_text=f"The {MAX_ROWS} with most requests.")
+    pages = PageShown(many=True, help_text=f"The {MAX_ROWS} with most requests.")
 
 
 class PageViewSet(SiteReportViewSet):

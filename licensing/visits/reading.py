@@ -19,7 +19,7 @@ from licensing.edge.crawlers import Crawler
 from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
-from licensing.visits.counting import counted_until, decisions
+from licensing.visits.counting import counted_until, edge_decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.usage import UsageKey, add_visits, groups_in, tally
@@ -82,7 +82,7 @@ class Choice(Struct, frozen=True):
     def events(self, begin: datetime | None = None) -> QuerySet[AccessEvent]:
         """Return the decisions in the window, at the earliest from `begin` on."""
         start = max(begin or self.window.start, self.window.start)
-        events = decisions(min(start, self.window.end), self.window.end).filter(account_id__in=self.account_ids)
+        events = edge_decisions(min(start, self.window.end), self.window.end).filter(account_id__in=self.account_ids)
         if self.site is not None:
             events = events.filter(Exact(KT("facts__siteId"), self.site.pk))
         if self.prefix:

@@ -8,7 +8,7 @@ from licensing.visits.figures import Visits
 from licensing.visits.reading import Usage
 from licensing.visits.usage import sum_by_key
 
-TOP = 100
+MAX_ROWS = 100
 OTHER = "other"  # the class of visitors that are not known crawlers
 
 
@@ -35,11 +35,11 @@ def visitor_report(usage: Usage) -> VisitorReport:
         for (requester, identified_by), visits in usage.visitors.items()
     }
     ranked = sorted(visits_by_visitor.items(), key=lambda row: (-row[1].total, -row[1].last_seen.timestamp(), row[0]))
-    requesters = Requester.objects.select_related("account").in_bulk([pk for (pk, _), _ in ranked[:TOP]])
+    requesters = Requester.objects.select_related("account").in_bulk([pk for (pk, _), _ in ranked[:MAX_ROWS]])
     classes: dict[int, str] = {pk: crawler.crawler_class for pk, crawler in usage.crawlers.items()}
     visitors = [
         Visitor(requesters.get(pk), classes.get(pk, OTHER), identified_by, visits)
-        for (pk, identified_by), visits in ranked[:TOP]
+        for (pk, identified_by), visits in ranked[:MAX_ROWS]
     ]
     sums = sum_by_key(((classes.get(pk, OTHER), by), visits) for (pk, by), visits in visits_by_visitor.items())
     order = list(Identification)

@@ -24,8 +24,8 @@ from licensing.visits.models import EdgeUsage, Kind
 from licensing.visits.pages import PageName, batches, keep_urls, url_digest
 from licensing.visits.robots_parser import RobotsTxt
 
-MOST_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
-FURTHER = ""  # the URL that all others count under
+MAX_PAGES = 20_000  # of an account that are counted one by one on a day; strangers can invent addresses
+FURTHER_PAGES = ""  # the URL that all others count under
 
 parsed_robots = lru_cache(maxsize=100)(RobotsTxt)
 Key = TypeVar("Key")
@@ -180,18 +180,15 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
     for key in usage:
         if key.kind == Kind.VISITOR_OF_PAGE:
             urls[key.account, key.day].add(key.url)
-    counted_by_day = {
-        (account, day): counted
-        for (account, day), requested in urls.items()
-        if (counted := counted_urls(account, day, requested)) is not None
-    }
+    all_counted = {(account, day): counted_urls(account, day, requested) for (account, day), requested in urls.items()}
+    counted_by_day = {key: counted for key, counted in all_counted.items() if counted is not None}
     if not counted_by_day:
         return usage
 
     def counted_key(key: UsageKey) -> UsageKey:
         urls = counted_by_day.get((key.account, key.day))
         is_further = key.kind.has_page and urls is not None and key.url not in urls
-        return key._replace(url=FURTHER) if is_further else key
+        return key._replace(url=FURTHER_PAGES) if is_further else key
 
     return sum_by_key((counted_key(key), visits) for key, visits in usage.items())
 
@@ -200,9 +197,9 @@ def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
     """Return which of these pages are counted one by one on a day; None for all."""
     rows = EdgeUsage.objects.filter(account=account, kind=Kind.VISITOR_OF_PAGE, day=day)
     number = rows.values("page").distinct().count()
-    if number + len(urls) <= MOST_PAGES:
+    if number + len(urls) <= MAX_PAGES:
         return None
     existing: set[str] = set()
     for batch in batches(sorted(urls)):
         existing.update(rows.filter(page__digest__in=map(url_digest, batch)).values_list("page__url", flat=True))
-    return existing | set(sorted(urls - existing)[: max(MOST_PAGES - number, 0)])
+    return existing | set(sorted(urls - existing)[: max(MAX_PAGES - number, 0)])

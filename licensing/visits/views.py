@@ -17,7 +17,7 @@ from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SiteReportViewSet
 from licensing.visits import reading
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Usage, whole_days
-from licensing.visits.report import TOP, visitor_report
+from licensing.visits.report import MAX_ROWS, visitor_report
 
 
 class VisitCounts(serializers.Serializer):
@@ -47,7 +47,7 @@ class VisitorReportShown(serializers.Serializer):
     endDate = Timestamp(help_text="Inclusive.")
     total = serializers.IntegerField(min_value=0, help_text="Number of visitors.")
     byClass = VisitCounts(many=True, help_text="All visits, by crawler class and means of identification.")
-    visitors = VisitorShown(many=True, help_text=f"The {TOP} with most visits.")
+    visitors = VisitorShown(many=True, help_text=f"The {MAX_ROWS} with most visits.")
 
 
 class VisitorViewSet(SiteReportViewSet):

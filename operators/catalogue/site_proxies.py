@@ -14,7 +14,13 @@ from accounts.models import ApiKey
 from licensing.edge.proxies.descriptions import Description
 from licensing.edge.proxies.downloads import is_outdated
 from licensing.sites.models import Site
-from licensing.visits.addresses import SEARCHED, Visit, in_words, newest_visits, shared_networks
+from licensing.visits.addresses import (
+    MAX_SEARCHED_DECISIONS,
+    Visit,
+    describe_hidden_visitors,
+    find_proxy_networks,
+    newest_visits,
+)
 from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusal_of_site
 from operators.base.links import change_url
 from operators.base.times import shown_time
@@ -29,7 +35,9 @@ def last_question(site: Site) -> str:
     """Return when a proxy last asked about a page of the site, with advice if something seems wrong with it."""
     visits = newest_visits(site)
     if not visits:
-        return format_html("None of the account’s latest {} decisions is about it. {}", f"{SEARCHED:,}", WHAT_TO_DO)
+        return format_html(
+            "None of the account’s latest {} decisions is about it. {}", f"{MAX_SEARCHED_DECISIONS:,}", WHAT_TO_DO
+        )
     if visits[0].created < timezone.now() - QUIET_AFTER:
         return format_html("No proxy has asked since {}. {}", shown_time(visits[0].created), WHAT_TO_DO)
     return format_html("{}{}", shown_time(visits[0].created), warning_about_addresses(visits))
@@ -37,14 +45,14 @@ def last_question(site: Site) -> str:
 
 def warning_about_addresses(visits: Sequence[Visit]) -> str:
     """Return a warning if nearly all visits come from few networks, each of them shared by different visitors."""
-    networks = shared_networks(visits)
+    networks = find_proxy_networks(visits)
     if not networks:
         return ""
     return format_html(
         ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
         "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
         f"{len(visits):,}",
-        in_words(networks),
+        describe_hidden_visitors(networks),
     )
 
 

@@ -56,7 +56,7 @@ def stored_values(requester: Requester, *, lock: bool) -> dict[str, object]:
     """Return what EditForm changes, as stored; lock it until the transaction ends."""
     if lock:
         epochs.hold(requester.account_id)
-    stored = services.get(requester.account_id, requester.requester_id, lock=lock)
+    stored = services.get_requester(requester.account_id, requester.requester_id, lock=lock)
     return forms.model_to_dict(stored, fields=EditForm.base_fields)
 
 
@@ -159,7 +159,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
         def perform(fields: dict[str, str]) -> HttpResponse:
             target = merging.merge(requester, fields["into"])
             requester.merged_into = target
-            merging.settle(requester)
+            merging.move_late_counts(requester)
             self.message_user(request, f"{requester} is merged into {target}.")
             return redirect("admin:licensing_requester_change", target.pk)
 

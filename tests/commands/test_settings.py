@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
-from config.jobs import JOBS_OF_EACH_PROCESS, run
+from config.jobs import JOBS_OF_EACH_PROCESS, run_job
 from operators.base.uploads import purge
 from tests.documentation.blocks import block
 
@@ -146,7 +146,7 @@ def test_a_data_dir_that_cannot_be_used_is_reported_without_a_traceback(tmp_path
 
     monkeypatch.setattr(settings, "DATA_DIR", file / "below")
     [job] = [one for one in JOBS_OF_EACH_PROCESS if one.act is purge]
-    asyncio.run(run(job))  # while the service runs
+    asyncio.run(run_job(job))  # while the service runs
     [record] = caplog.records
     assert record.exc_info is None
     assert "Not a directory" in record.getMessage()

@@ -9,7 +9,7 @@ from kit.http.error_pages import api_paths
 from kit.http.errors import ERRORS_PAGE, RateLimitExceeded, doc_url
 from kit.openapi.error_examples import error_codes
 from kit.rest.resources import models_by_prefix
-from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest
+from kit.values.suggestions import MAX_SUGGESTIONS, MAX_TEXT, nearest_names
 from tests import factories
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, known_to_the_resolver
@@ -103,8 +103,8 @@ def test_an_unknown_host_names_the_setting(api: ApiClient, settings):
 
 
 def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):
-    assert nearest("titel" + "x" * MAX_TEXT, ["title"]) is None
-    assert nearest(5, ["title"]) is None
+    assert nearest_names("titel" + "x" * MAX_TEXT, ["title"]) is None
+    assert nearest_names(5, ["title"]) is None
     error = api.post("/v1/content", {"title": "x", **{f"titl{index}": 1 for index in range(50)}}).error
     assert sum("Did you mean" in one["message"] for one in error["errors"]) == MAX_SUGGESTIONS
     # Errors reveal neither read-only fields nor account data.

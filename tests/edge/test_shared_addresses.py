@@ -2,7 +2,7 @@
 
 import pytest
 
-from licensing.visits.addresses import newest_visits, shared_networks
+from licensing.visits.addresses import find_proxy_networks, newest_visits
 from tests.edge.asking import READERS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,7 +19,7 @@ def networks_of_visits(ask, site):
         own = site(READERS)
         for address, agent in visits:
             ask("/premium/a", x_forwarded_for=address, user_agent=agent)
-        return sorted(shared_networks(newest_visits(own)))
+        return sorted(find_proxy_networks(newest_visits(own)))
 
     return networks_of_visits
 

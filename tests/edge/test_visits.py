@@ -74,7 +74,7 @@ def test_every_visit_is_counted_once(ask, account, mixed, when):
 
 
 def test_a_step_with_many_visits_is_divided(ask, account, mixed, monkeypatch):
-    monkeypatch.setattr(counting, "MOST_DECISIONS", 3)
+    monkeypatch.setattr(counting, "MAX_DECISIONS", 3)
     for _ in range(20):
         ask("/open/a")
     assert len(count_all()) > 1

@@ -147,7 +147,7 @@ def test_another_accounts_pages_are_not_shown(ask, api, other_api, site):
 
 
 def test_pages_beyond_the_bound_of_a_day_count_together(ask, api, site, monkeypatch):
-    monkeypatch.setattr(usage, "MOST_PAGES", 3)
+    monkeypatch.setattr(usage, "MAX_PAGES", 3)
     for page in "ab":
         ask(f"/open/{page}")
     count_all()
@@ -220,7 +220,7 @@ def test_a_visit_counts_although_another_machines_clock_is_ahead(ask, api, site,
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("report", ["pages", "crawlers", "visitors"])
 def test_a_report_counts_every_request_once_while_others_count_them(ask, api, site, monkeypatch, report):
-    monkeypatch.setattr(counting, "MOST_DECISIONS", 1)
+    monkeypatch.setattr(counting, "MAX_DECISIONS", 1)
     for number in range(60):
         ask(f"/closed/{number}", user_agent="GPTBot/1.0")
         sleep(0.001)  # another millisecond, so another step

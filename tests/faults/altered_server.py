@@ -77,7 +77,7 @@ def be_forgetful() -> None:
 
 def be_hasty() -> None:
     """Repeat the webhook deliveries of a killed worker after some seconds."""
-    worker.SECONDS = 3
+    worker.TIMEOUT_SECONDS = 3
     queue.LEASE = timedelta(seconds=6)
 
 

@@ -39,7 +39,7 @@ ADDED_LABELS = {"job", "instance", "le", "table"}
 @pytest.fixture(scope="module")
 def exposed(for_the_module: Unblock) -> dict[str, set[str]]:
     """The labels of each scraped metric, by its name in queries."""
-    with for_the_module(), mock.patch.object(tables, "SECONDS", 60):  # a busy machine reads sizes late
+    with for_the_module(), mock.patch.object(tables, "SCRAPE_SECONDS", 60):  # a busy machine reads sizes late
         Client().get("/livez")
         scraped = Client().get("/metrics").content.decode()
     names: dict[str, set[str]] = {}

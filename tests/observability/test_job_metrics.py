@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.archive.models import ArchivedMonth
-from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, Job, run
+from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, Job, run_job
 from kit.storage.postgresql.pool_use import note_pool_use
 from kit.telemetry import tables
 from kit.telemetry.metrics import Workers
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let a busy machine read the figures late."""
-    monkeypatch.setattr(tables, "SECONDS", 60)
+    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 60)
 
 
 def fail():
@@ -41,10 +41,10 @@ def test_every_job_shows_when_it_last_succeeded():
     assert {"book_regularly", "close_due", "roll_up", "compare_clocks"} <= names
     assert all(f'{LAST}{{task="{name}"}}' in samples for name in names)
     began = time()
-    asyncio.run(run(Job(int, 1, "It failed", name="book_regularly")))
+    asyncio.run(run_job(Job(int, 1, "It failed", name="book_regularly")))
     succeeded = value(scrape(), LAST, task="book_regularly")
     assert succeeded >= began
-    asyncio.run(run(Job(fail, 1, "It failed", name="book_regularly")))
+    asyncio.run(run_job(Job(fail, 1, "It failed", name="book_regularly")))
     assert value(scrape(), LAST, task="book_regularly") == succeeded
 
 

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from kit.telemetry.logs import Lines, without_secrets
+from kit.telemetry.logs import Lines, redact_secrets
 from tests import factories
 from tests.client import ApiClient
 from tests.documentation.blocks import block
@@ -102,4 +102,4 @@ def test_without_the_setting_there_is_no_access_line(log, api, item):
     ("GET /v1/content/cnt_01 took 3 ms", "GET /v1/content/cnt_01 took 3 ms"),
 ])  # fmt: skip
 def test_texts_that_look_like_secrets_are_removed(said, logged):
-    assert without_secrets(said) == logged
+    assert redact_secrets(said) == logged

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine read the sizes late."""
-    monkeypatch.setattr(tables, "SECONDS", 60)
+    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 60)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_scrapes_do_not_wait_for_a_database_that_hangs_and_share_one_read(monkey
         ended.append(1)
         return [(table, 1, None) for table in self.tables]
 
-    monkeypatch.setattr(tables, "SECONDS", 0.2)
+    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 0.2)
     monkeypatch.setattr(tables.TableSizes, "read", hang)
     try:
         with ThreadPoolExecutor(3) as threads:
@@ -107,5 +107,5 @@ def test_scrapes_do_not_wait_for_a_database_that_hangs_and_share_one_read(monkey
         assert f"{UP} 0.0" in samples
         assert ROWS not in samples
         assert "licensing_build_info" in samples
-    monkeypatch.setattr(tables, "SECONDS", 60)
+    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 60)
     assert value(scrape(), UP) == 1

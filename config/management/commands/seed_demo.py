@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from accounts.plans.serializers import AccountSerializer
-from config.first_operator import address, describe_first_operator, first_operator
+from config.first_operator import admin_address, describe_first_operator, first_operator
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, make_partitions, seed_demo
 
@@ -42,7 +42,7 @@ class Command(ServiceCommand):
         with transaction.atomic():
             demo = seed_demo(now, options["seed"], days, options["items"], self.show)
             operator = first_operator()
-        curl = curl_line(demo.secret_key, address())
+        curl = curl_line(demo.secret_key, admin_address())
         sentence = (
             f"Made the demo account {demo.account.pk}. Its keys, shown this once:\n"
             f"  secret  {demo.secret_key}\n"
