@@ -137,7 +137,7 @@ def test_a_rehearsal_and_a_stranger_use_up_nothing(api, account, clock):
 def test_events_that_cannot_be_written_are_sent_later(read, clock, monkeypatch):
     read(10)
     with monkeypatch.context() as patch:
-        patch.setattr(limit_events.recording, "write", Mock(side_effect=RuntimeError))
+        patch.setattr(limit_events.recording, "write_events", Mock(side_effect=RuntimeError))
         with pytest.raises(RuntimeError):
             limit_events.write_queued()
     assert LimitNotice.objects.count() == 0
