@@ -25,9 +25,10 @@ def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int
 
     Returns how many, and the failures. Readers ignore failures, because the job logs them.
     """
+    until = until or stored_now()
     booked, failed = 0, Failures()
     for book in bookers:
-        count, failures = book(account_id, until or stored_now())
+        count, failures = book(account_id, until)
         booked += count
         failed = {**failures, **failed}
     return booked, failed

@@ -168,16 +168,8 @@ class Batch:
         key = (claim.requester, claim.policy, claim.rule)
         counter = self.counters.get(key)
         if counter is None:
-            counter = self.counters[key] = LimitCounter(
-                len(self.counters),
-                claim.account,
-                claim.requester,
-                claim.policy,
-                claim.rule,
-                claim.window_start,
-                claim.allowance,
-                naming=naming,
-            )
+            counter = self.counters[key] = LimitCounter(len(self.counters), *astuple(claim))
+            counter.naming = naming
         return counter
 
     def statement(self) -> tuple[str, list[Parameter]]:

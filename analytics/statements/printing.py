@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from analytics.models import ClosedLine, Payment, Statement, StatementLine
+from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine
 from analytics.payments.models import PaymentKind
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import counted_amount, voided_by
@@ -10,13 +10,14 @@ from analytics.wallets.units import in_units
 from kit.values.currencies import in_places
 
 MOST_LINES = 500  # lines shown; the export has all
+CREDIT_NAMES = {"expired": "expired or voided"}
 
 
 def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
     used = {"spent", "expired"}
     amounts = {name: 0 - amount if name in used else amount for name, amount in statement.credits.items()}
-    return [(name, in_units(amount, statement.currency)) for name, amount in amounts.items()]
+    return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in amounts.items()]
 
 
 def printed(statement: Statement) -> dict[str, object]:
@@ -45,13 +46,18 @@ def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
     """Return a payment, payout or void with its date and what the statement counts of it."""
     begin, end = month_bounds(statement)
     voided_at = voided_by(payment, end)
+    counted = counted_amount(payment, begin, voided_at)
     what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
+    if payment.grant_id:
+        what = "Payment for credit, not part of the balance"
+    elif payment.kind == PaymentKind.PAYMENT:
+        counted = 0 - counted  # as it changes the balance
     return {
         "at": payment.received_at,
-        "what": f"{what} for credit" if payment.grant_id else what,
+        "what": what,
         "voided_at": voided_at,
         "about": payment.external_id or "",
-        "counted": in_places(counted_amount(payment, begin, voided_at), payment.currency),
+        "counted": in_places(counted, payment.currency),
     }
 
 
@@ -62,8 +68,10 @@ def shown_line(line: StatementLine | ClosedLine) -> dict[str, object]:
         about = line.content.title
     if not about and line.license_type:
         about = f"Licence of type {line.license_type}"
+    is_refund = line.type == EntryType.ADJUSTMENT and line.amount < 0
     return {
         "line": line,
+        "what": "Refund" if is_refund else line.get_type_display(),
         "about": about,
         "id": line.content_id or line.license_id or "",
         "amount": in_places(line.amount, line.currency),

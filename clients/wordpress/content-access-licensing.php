@@ -38,6 +38,7 @@ const OUTAGE = 'content_licensing_outage'; // option: time and reason of the las
 const ROBOTS = 'content_licensing_robots_txt'; // option
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
+const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
@@ -328,7 +329,9 @@ function decide(string $url, string $method): Verdict
     }
     if (!is_decision($answer)) {
         note_outage($answer);
-        return stays_open($url) ? new Verdict(null, not_for_everybody('private')) : undecided();
+        $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
+        $is_open = $is_caused_by_visit ? observes() : stays_open($url);
+        return $is_open ? new Verdict(null, not_for_everybody('private')) : undecided();
     }
     remember(OUTAGE, '');
     $status = (int) wp_remote_retrieve_response_code($answer);

@@ -7,6 +7,7 @@ from decimal import Decimal
 from accounts.models import Account
 from analytics.payments.services import record_payment
 from analytics.wallets import services as wallet_services
+from analytics.wallets.units import ACCESS
 from licensing.access.check_values import Check
 from licensing.access.checks import check_and_record
 from licensing.demo.story import PREPAID
@@ -17,17 +18,6 @@ def open_wallets(account: Account, opened: datetime) -> None:
     for customer in PREPAID:
         amount, currency = customer.paid
         order = f"order-{customer.id}"
-        record_payment(
-            account.pk,
-            {
-                "requester_id": customer.id,
-                "amount": Decimal(amount),
-                "currency": currency,
-                "received_at": opened,
-                "external_id": order,
-            },
-            opened,
-        )
         terms: dict[str, object] = {
             "requester_id": customer.id,
             "unit": customer.unit,
@@ -35,6 +25,12 @@ def open_wallets(account: Account, opened: datetime) -> None:
         }
         wallet = wallet_services.create_wallet(account.pk, terms, opened)
         grant: dict[str, object] = {"amount": Decimal(customer.granted), "kind": "paid", "external_id": order}
+        paid = {"amount": Decimal(amount), "currency": currency}
+        if customer.unit == ACCESS:  # no charge stands for these accesses, so the payment is for the credit
+            grant["paid"] = paid
+        else:
+            payment = {"requester_id": customer.id, "received_at": opened, "external_id": order, **paid}
+            record_payment(account.pk, payment, opened)
         wallet_services.add_grant(wallet, grant, opened)
 
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
@@ -25,19 +25,19 @@ from kit.http.errors import ApiError
 from operators.access.api_key_forms import OVERLAPS, KeyForm, NewKeyForm, possible_ends, rotation_form
 from operators.access.key_pages import (
     FindKey,
+    SecretAdmin,
     form_seed,
     key_shown_again,
     latest_changes,
     latest_decisions,
     note_seen,
-    show_key,
+    show_once,
 )
 from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusals_at_sites
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.lists import column, time_column
-from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 
@@ -73,8 +73,7 @@ class AttentionFilter(OptionsFilter[ApiKey]):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
-    shows_secret = True
+class ApiKeyAdmin(FindKey, SecretAdmin[ApiKey]):
     form = KeyForm
     empty_state = EmptyState("Programs use an API key to call the service. It is shown once, when it is created.")
     list_display = ("name", "prefix", "account", "type", "state", "last_used", "expires", "badge")
@@ -133,8 +132,9 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
         )
         return key
 
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        return show_key(request, self, obj, admin_request(request).secret)
+    def show_secret(self, request: HttpRequest, obj: ApiKey, secret: str, note: str = "") -> HttpResponse:
+        seen = reverse("admin:accounts_apikey_seen", args=[obj.pk])
+        return show_once(request, self, obj, secret, title=f"Your new key: {obj.name}", note=note, seen=seen)
 
     def made_already(self, request: HttpRequest, pk: str) -> HttpResponse:
         return key_shown_again(request, self) or super().made_already(request, pk)
@@ -178,7 +178,7 @@ class ApiKeyAdmin(FindKey, ServiceAdmin[ApiKey]):
             note = f"The old key, {key.prefix}…, ends {OVERLAPS[overlap]}."
             if "access:check" in key.permissions:
                 note += " If a proxy uses it, enter the new one in the proxy’s file before, and reload the proxy."
-            return show_key(request, self, new, text, note)
+            return self.show_secret(request, new, text, note)
 
         return Confirmation(
             title=f"Rotate the key {key.name}?",

@@ -15,7 +15,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.crypto import constant_time_compare
@@ -69,7 +69,7 @@ def form_seed(request: HttpRequest) -> str:
     return f"{request.session.session_key}:{request.POST.get('ticket', '')}"
 
 
-def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> HttpResponse | None:
+def key_shown_again(request: HttpRequest, model_admin: "SecretAdmin[ApiKey]") -> HttpResponse | None:
     """Return the page of the key that this form just created in this session, unless it was seen."""
     key_id = tickets.read_ticket(request.POST.get("ticket", ""), ApiKey)
     key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
@@ -78,19 +78,11 @@ def key_shown_again(request: HttpRequest, model_admin: AdminMixin[ApiKey]) -> Ht
     text = keytext.generate(key.type, form_seed(request))
     if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
         return None
-    return show_key(request, model_admin, key, text, "The form was sent twice. Only one key was created.")
+    return model_admin.show_secret(request, key, text, "The form was sent twice. Only one key was created.")
 
 
 def note_seen(request: HttpRequest, key: ApiKey) -> None:
     request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MAX_SITES:]
-
-
-def show_key(
-    request: HttpRequest, model_admin: AdminMixin[ApiKey], key: ApiKey, text: str, note: str = ""
-) -> HttpResponse:
-    """Return the only page with the key's text."""
-    seen = reverse("admin:accounts_apikey_seen", args=[key.pk])
-    return show_once(request, model_admin, key, text, title=f"Your new key: {key.name}", note=note, seen=seen)
 
 
 def show_once(

@@ -67,9 +67,15 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
 
 
 def owed_fields(requester: Requester) -> dict[str, str]:
-    """Return what is owed as initial values of a payment's form, if it is owed in one currency."""
-    debts = [(code, closing) for code, closing in open_balances(requester) if closing > 0]
-    if len(debts) != 1:
+    """Return initial values of a payment's form: what is owed, if it is in one currency.
+
+    If nothing is owed, the currency is the one in which it was paid in advance, or the account's.
+    """
+    balances = open_balances(requester)
+    debts = [(code, closing) for code, closing in balances if closing > 0]
+    if not debts:
+        return {"currency": balances[0][0] if len(balances) == 1 else requester.account.currency}
+    if len(debts) > 1:
         return {}
     [(code, closing)] = debts
     return {"amount": editable_amount(closing), "currency": code}
@@ -192,9 +198,12 @@ def list_figures(numbers: Sequence[int]) -> dict[int, ListFigures]:
     for row in sums_of(BalanceChange.objects.filter(requester__in=numbers)).order_by("currency"):
         figures[row["requester_id"]].sums.append(row)
     newest = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("-created").values("created")[:1]
-    seen = Requester.objects.filter(pk__in=numbers).annotate(last_access=Subquery(newest))
-    for number, last_access in seen.values_list("pk", "last_access"):
-        figures[number].last_access = last_access
+    present = Requester.objects.filter(Q(pk__in=numbers) | Q(merged_into__in=numbers))
+    seen = present.annotate(last_access=Subquery(newest)).exclude(last_access=None).order_by("last_access")
+    for number, target, last_access in seen.values_list("pk", "merged_into", "last_access"):
+        for holder in (number, target):
+            if holder in figures:
+                figures[holder].last_access = last_access
     return figures
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from datetime import datetime
 from operator import methodcaller
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -19,7 +20,7 @@ from analytics.ledger.due import book_due
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from analytics.usage.report import last_decision_at
 from analytics.wallets.rows import as_of
-from kit.values.amounts import plain
+from analytics.wallets.units import in_units
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
@@ -44,6 +45,7 @@ from operators.customers.customer_list import (
 from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_question
 
+NOT_AFTER_MERGES = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
@@ -135,8 +137,12 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        requester = self.get_object(request, unquote(object_id))
+        hidden: tuple[str, ...] = IN_CARD
+        if requester is not None and requester.merged_into_id is not None:
+            hidden += NOT_AFTER_MERGES
         shown = super().get_actions_detail(request, object_id)
-        return [one for one in shown if not one.action_name.endswith(IN_CARD)]
+        return [one for one in shown if not one.action_name.endswith(hidden)]
 
     has_changing_wallets_permission = right("analytics.change_wallet")
 
@@ -164,15 +170,19 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         shown = super().figures(request, requester, now)
         who = {"Customer": str(requester), "Own id": requester.requester_id, "E-mail": requester.email or "not known"}
         if request.user.has_perm("analytics.view_wallet"):
-            who["Balance"] = self.balance(requester)
+            who["Credit"] = self.credit_in_wallets(requester)
         if request.user.has_perm("analytics.view_statement"):
             who |= money_facts(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):
             who["Last access"] = self.last_access(requester)
         links = {}
         if self.has_changing_permission(request):
-            urls = ((name, f"admin:licensing_requester_{name}") for name in IN_CARD)
+            names = IN_CARD if requester.merged_into is None else set(IN_CARD) - set(NOT_AFTER_MERGES)
+            urls = ((name, f"admin:licensing_requester_{name}") for name in names)
             links = {name.capitalize(): reverse(url, args=[requester.pk]) for name, url in urls}
+        if requester.merged_into is not None:
+            of_one = cast("dict[str, object]", shown["of_one"])
+            of_one["no_licenses"] = f"Its licences moved to {requester.merged_into}."
         return {**shown, "who": who, "who_links": links}
 
     # --- Showing -----------------------------------------------------------------------------------------------------
@@ -183,13 +193,13 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
     credit = amount_column("Credit", "credit_left")
     last_seen = figure_column("Last access", ListFigures.access_in_words, empty="never")
 
-    def balance(self, requester: Requester) -> str:
+    def credit_in_wallets(self, requester: Requester) -> str:
         """Return the current balance of each wallet."""
         if not requester.wallets:
             return "no wallet"
         wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
         books = as_of(wallets, timezone.now())
-        return ", ".join(f"{plain(book.wallet.balance)} {book.wallet.unit}" for book in books)
+        return ", ".join(in_units(book.wallet.balance, book.wallet.unit) for book in books)
 
     def last_access(self, requester: Requester) -> str:
         """Return the time of the last decision about the customer or one that was merged into it."""

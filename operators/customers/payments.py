@@ -1,5 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
+from decimal import Decimal
 from typing import ClassVar
 
 from django import forms
@@ -15,11 +16,11 @@ from django.utils.html import format_html
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
-from analytics.models import Grant, Payment
+from analytics.models import Grant, Payment, Wallet
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import record_payment, void_payment
-from analytics.wallets.rows import grants_as_of
+from analytics.wallets.rows import as_of, grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
@@ -35,6 +36,7 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import Kind, SuggestingAdmin
 from operators.base.times import Moment, shown_time
+from operators.customers.customer_list import balance_in_words, open_balances
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -136,15 +138,18 @@ class PaymentAdmin(
     def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
         is_payout = saved.kind == PaymentKind.PAYOUT
         amount = in_full(saved.amount, saved.currency)
+        balance = dict(open_balances(saved.requester)).get(saved.currency, Decimal(0))
         return Question(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
+                f"Its balance is then: {balance_in_words(balance, saved.currency)}{'' if balance < 0 else ' owed'}.",
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
+            warnings=payout_warnings(saved, balance) if is_payout else [],
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
@@ -204,6 +209,23 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
+
+
+def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
+    warnings = []
+    if balance > 0:
+        warnings.append(
+            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
+        )
+    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
+    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
+    if credit > 0:
+        left = in_full(credit, payout.currency)
+        warnings.append(
+            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
+        )
+    return warnings
 
 
 def credit_paid_by(payment: Payment) -> Grant | None:

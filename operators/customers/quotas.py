@@ -11,7 +11,7 @@ from analytics.models import Wallet
 from analytics.wallets import services
 from analytics.wallets.models import RefillPeriod
 from analytics.wallets.serializers import WalletSerializer
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from kit.values.json_values import Validated
@@ -64,6 +64,14 @@ def count_here(account_id: str, fields: Validated) -> None:
     """Count the refill's days and months in the account's time zone; in the operator's while that is UTC."""
     if (refill := fields.get("refill")) is not None:
         refill["zone"] = services.own_zone(account_id) or get_current_timezone_name()
+
+
+def wallet_in_words(wallet: Wallet) -> str:
+    """Return text such as "9,000 accesses left, 10,000 accesses each month"."""
+    left = f"{in_units(wallet.balance, wallet.unit)} left"
+    if not wallet.refill_amount:
+        return left
+    return f"{left}, {in_units(wallet.refill_amount, wallet.unit)} each {wallet.refill_every}"
 
 
 class Quota(Struct, frozen=True):

@@ -49,7 +49,16 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         "analytics_ledgerentry_changelist",
         ("analytics.view_ledgerentry",),
     )
-    list_display = ("month_text", "holder", "opening_balance", "turnover", "closing_balance", "state", "account")
+    list_display = (
+        "month_text",
+        "holder",
+        "opening_balance",
+        "turnover",
+        "settled",
+        "closing_balance",
+        "state",
+        "account",
+    )
     list_select_related = ("account", "requester")
     phone_row_title = "holder"
     phone_row_columns = {"month_text": "", "closing_balance": "", "state": ""}
@@ -71,11 +80,11 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     heading_fields = ("identifier", "month_text", "customer_link", "account", "state_in_words")
     fields = readonly_fields = (
         *heading_fields, "opening_balance", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
-        "paid_out", "paid_for_credit", "closing_balance", "credit", "lines_table",
+        "paid_out", "credit_paid", "closing_balance", "credit", "lines_table",
     )  # fmt: skip
     prices = amount_column("Licence prices", "licenses")
     recurring_fees = amount_column("Recurring fees", "fees")
-    corrections = amount_column("Adjustments", "adjustments")
+    corrections = amount_column("Refunds and adjustments", "adjustments")
     paid = amount_column("Payments", "payments", sign=-1)
     paid_out = amount_column("Payouts", "payouts")
 
@@ -152,8 +161,15 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
             return f"{in_units(statement.credit_spent, statement.currency)} spent"
         return in_units(statement.total, statement.currency)
 
+    @display(description="Payments, less payouts", empty_value="none")
+    def settled(self, statement: Statement) -> str | None:
+        """Return what payments and payouts change, so that a row adds up."""
+        if statement.is_quota:
+            return None
+        return in_units((statement.payouts or Decimal(0)) - statement.payments, statement.currency)
+
     @display(description="Paid for credit")
-    def paid_for_credit(self, statement: Statement) -> str:
+    def credit_paid(self, statement: Statement) -> str:
         return f"{in_units(statement.paid_for_credit or Decimal(0), statement.currency)}, not part of the balance"
 
     @display(description="Closing balance", ordering="closing")

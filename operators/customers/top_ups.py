@@ -18,9 +18,10 @@ from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
 from operators.base.fields import Amount, Currency, Values, as_json, choice_field, text_field, validate_fields
+from operators.base.forms.asking import Question
 from operators.base.forms.confirmation import Confirmation
 from operators.base.tickets import TicketField
-from operators.base.times import Moment
+from operators.base.times import Moment, time_in_words
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -80,6 +81,9 @@ def top_up_question(
     def perform(fields: Values) -> str:
         return top_up(holder, by_value.get(fields["wallet"]), fields)
 
+    def question(fields: Values) -> Question:
+        return question_before(holder, by_value.get(fields["wallet"]), fields)
+
     return Confirmation(
         title=f"Top up {holder}",
         facts=[
@@ -94,6 +98,7 @@ def top_up_question(
             "currency": holder.account.currency,
         },
         perform=perform,
+        question=question,
     )
 
 
@@ -109,6 +114,30 @@ def form_class(
     if not may_record:
         fields["payment"] = choice_field("It is", PAYMENTS[1:])
     return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
+
+
+def question_before(holder: Requester, wallet: Wallet | None, fields: Values) -> Question:
+    """Ask about what the filled-in form adds and records."""
+    unit = wallet.unit if wallet else fields["wallet"]
+    added = in_units(fields["amount"], unit)
+    if fields["payment"] != RECORD:
+        payment = "No payment is recorded."
+    elif fields["price"] is not None:
+        price = in_full(fields["price"], fields["currency"])
+        payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change."
+    else:
+        payment = f"A payment of {added} is recorded. {holder} owes that much less, and is charged for what it spends."
+    return Question(
+        title=f"Add {added} for {holder}?",
+        facts=[
+            ("Wallet", wallet_name(wallet) if wallet else f"{unit_name(unit)}: a new one"),
+            ("It is", dict(PAYMENTS)[fields["payment"]]),
+            ("Ends", time_in_words(fields["expires_at"]) if fields["expires_at"] else "never"),
+            ("Your own number", fields["external_id"] or "–"),
+        ],
+        effects=["The credit applies at once.", payment, "Void the payment, or the grant, to take it back."],
+        button="Add it",
+    )
 
 
 def unit_name(unit: str) -> str:

@@ -45,7 +45,11 @@ class LicenseForm(QuotaFields, ServiceForm):
     content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
     tags = Lines(help_text=f"Items with one of these tags. {EITHER}")
     policy_ids = Lines(label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}")
-    price_amount = Amount(label="Price", required=False, help_text="Recorded in the ledger when the licence starts.")
+    price_amount = Amount(
+        label="Price",
+        required=False,
+        help_text="On the statement of the month in which the licence is issued. Reports count it from its start.",
+    )
     price_currency = Currency(label="Currency of the price", required=False)
     access_amount = Amount(
         label="Price per access", required=False, help_text="The price of each access that this licence allows."

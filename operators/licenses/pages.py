@@ -8,15 +8,17 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
+from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from accounts.models import Account
 from analytics.ledger.refunds import Charge
-from analytics.models import LedgerEntry
+from analytics.models import LedgerEntry, Wallet
+from analytics.wallets.rows import as_of
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
@@ -35,7 +37,7 @@ from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
 from operators.base.times import time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
-from operators.customers.quotas import Quota
+from operators.customers.quotas import Quota, wallet_in_words
 from operators.customers.refunds import RefundableCharge, RefundButton
 from operators.licenses.form import FEE, LicenseForm
 from operators.licenses.question import license_question
@@ -72,7 +74,7 @@ class LicenseAdmin(
     AskingAdmin[License],
 ):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
-    list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "account")
+    list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "fee", "account")
     list_select_related = ("account", "requester")
     phone_row_columns = {"requester": "", "state": "", "term": ""}
     list_filter = (
@@ -92,17 +94,22 @@ class LicenseAdmin(
     fieldsets = (
         (None, {"fields": ("identifier", "external_id", "account", "holder", "status_now")}),
         *TERMS,
-        ("Since", {"fields": ("next_fee", "created_at", "updated_at", "revoked", "in_ledger")}),
+        ("Since", {"fields": ("next_fee", "own_credit", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
     covers = column("Covers", scope)
     term = column("Term", term, ordering="expires_at")
     price = column("Price", price, ordering="price_amount")
     per_access = column("Per access", access_price, ordering="access_amount")
+    fee = column("Fee", fee, ordering="fee_amount")
     created_at = time_column("Issued", "created")
     updated_at = time_column("Changed", "updated")
     revoked = time_column("Revoked", "revoked_at", empty="no")
     autocomplete_fields = ("account",)
-    rights = {"in_ledger": "analytics.view_ledgerentry", **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet")}
+    rights = {
+        "in_ledger": "analytics.view_ledgerentry",
+        "own_credit": "analytics.view_wallet",
+        **dict.fromkeys(QUOTA_FIELDS, "analytics.add_wallet"),
+    }
     actions_detail = ("renew", "duplicate", "refund", "adjust", "revoke")
     refund_names = "of_license"
 
@@ -133,6 +140,12 @@ class LicenseAdmin(
         if (quota := Quota.from_fields(admin_request(request).cleaned)) is not None:
             quota.open_wallet(issued)
         return issued
+
+    def response_post_save_add(self, request: HttpRequest, obj: License) -> HttpResponseRedirect:
+        """Show the licence whose quota was sold: its page links to the wallet."""
+        if Quota.from_fields(admin_request(request).cleaned) is None:
+            return super().response_post_save_add(request, obj)
+        return redirect(change_url(obj))
 
     def question(self, request: HttpRequest, before: License | None, saved: License) -> Question | None:
         return license_question(
@@ -224,6 +237,13 @@ class LicenseAdmin(
             license_.requester,
             license_.requester.requester_id,
         )
+
+    @display(description="Quota or credit of its own", empty_value="none")
+    def own_credit(self, license_: License) -> str | None:
+        """Link to the licence's wallets, with what is left and refilled."""
+        wallets = Wallet.objects.filter(license=license_).order_by("created", "pk")
+        rows = ((change_url(book.wallet), wallet_in_words(book.wallet)) for book in as_of(wallets, timezone.now()))
+        return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows) or None
 
     @display(description="Next fee")
     def next_fee(self, license_: License) -> str:

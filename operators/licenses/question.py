@@ -113,6 +113,11 @@ def describe_coverage(license_: License) -> str:
     return count_text(number, "item")
 
 
+def describe_customer(requester: Requester) -> str:
+    own_id = requester.requester_id
+    return f"{requester.name}, id {own_id}" if requester.name else own_id
+
+
 def license_question(
     before: License | None, saved: License, known_entries: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
@@ -127,7 +132,7 @@ def license_question(
         title="Issue this licence?" if before is None else f"Change the licence of {requester}?",
         facts=[
             ("Account", str(saved.account)),
-            ("Customer", f"{requester.requester_id}{' (new)' if is_new else ''}"),
+            ("Customer", f"{describe_customer(saved.requester)}{' (new)' if is_new else ''}"),
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
             ("Term", term(saved)),

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from msgspec import Struct
 from unfold.decorators import action
 
+from accounts.models import Account
 from kit.values.calendar import add_months
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
@@ -28,7 +29,7 @@ from operators.base.scope import listed_id, request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.quotas import Quota
 from operators.licenses.preview import build_preview
-from operators.licenses.question import known_types
+from operators.licenses.question import known_types, types_in_policies
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
@@ -91,7 +92,7 @@ class LicenseTemplates(ScopedAdmin[License]):
         if template is None:
             return initial
         now = timezone.now().replace(microsecond=0)
-        terms = template.fields(now, currency_of_form(request))
+        terms = {**only_type(request), **template.fields(now, currency_of_form(request))}
         return cast("dict[str, str | list[str]]", {**initial, **terms})  # a form takes any value
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
@@ -114,12 +115,22 @@ def choices(request: HttpRequest) -> list[Choice]:
     ]
 
 
-def currency_of_form(request: HttpRequest) -> str:
-    """Return the currency of the account that the form is for, as far as it is known."""
+def account_of_form(request: HttpRequest) -> Account | None:
+    """Return the account that the form is for, as far as it is known."""
     scope = request_scope(request)
-    account_id = request.GET.get("account") or listed_id(request) or scope.sole_account() or ""
-    account = scope.account(account_id)
+    return scope.account(request.GET.get("account") or listed_id(request) or scope.sole_account() or "")
+
+
+def currency_of_form(request: HttpRequest) -> str:
+    account = account_of_form(request)
     return account.currency if account else USUAL_CURRENCY
+
+
+def only_type(request: HttpRequest) -> dict[str, object]:
+    """Return the licence type of the form's account, if its policies name exactly one."""
+    account = account_of_form(request)
+    types = types_in_policies([account.pk]) if account else set()
+    return {"license_type": types.pop()} if len(types) == 1 else {}
 
 
 def is_renewable(license_: License) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from msgspec import Struct
@@ -13,7 +13,7 @@ from analytics.revenue.report import UnconvertedRevenue
 from analytics.usage.daily_totals import DayTotals
 from analytics.windows import MICROSECOND, Window
 from kit.values.currencies import round_to_minor_unit
-from licensing.policies.decision import UNMET_DEMAND, Reason
+from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
 from operators.base.figures.choice import Choice, render_change, window_filter
 from operators.base.links import list_url
 from operators.base.times import time_filter
@@ -46,7 +46,13 @@ class RefusedCount(Struct, frozen=True):
     requester: int
     name: str
     count: int
+    unpaid: int  # of these, how many for lack of credit
     since: datetime | None  # None for the whole window
+
+    @property
+    def lacks_credit(self) -> bool:
+        """Whether most of its denials are for lack of credit."""
+        return self.unpaid * 2 > self.count
 
 
 class RefusalFigures(Struct, frozen=True):
@@ -125,7 +131,8 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     bounded, since = newest_decisions(account_ids, window, MAX_SCANNED)
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     name = Coalesce("requester__name", "requester__requester_id")
-    groups = denials.values_list("requester", name).annotate(count=Count("pk"), since=since)
+    unpaid = Count("pk", filter=Q(reason__in=UNPAID))
+    groups = denials.values_list("requester", name).annotate(count=Count("pk"), unpaid=unpaid, since=since)
     return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 

@@ -17,6 +17,7 @@ register.filter(terms.scope)
 register.filter(terms.term)
 register.filter(terms.price)
 register.filter(terms.access_price)
+register.filter(terms.fee)
 register.filter(in_full)
 register.filter(terms.describe_charge)
 

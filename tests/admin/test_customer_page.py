@@ -35,7 +35,7 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
     api.post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_acme"})
     html = html_of(admin, change_url(acme))
     seen = AccessEvent.objects.get().created
-    for shown in ("Acme", "ada@acme.example", "Renews in May.", "12.5 EUR", f"{seen:%Y-%m-%d %H:%M}"):
+    for shown in ("Acme", "ada@acme.example", "Renews in May.", "12.50 EUR", f"{seen:%Y-%m-%d %H:%M}"):
         assert shown in html
     for name in ("issue_license", "edit", "statement", "merge", "erase"):
         assert button(acme, name) in html
@@ -140,9 +140,22 @@ def test_a_customer_was_last_there_when_one_merged_into_it_was(admin, api, accou
     api.post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_acme"})
     other = factories.requester(account, requester_id="org_other")
     api.post("/v1/requesters/org_acme/merge", {"into": "org_other"})
-    html = html_of(admin, change_url(other))
-    assert f"{AccessEvent.objects.get().created:%Y-%m-%d %H:%M}" in html
-    assert "never" not in html
+    listed = reverse("admin:licensing_requester_changelist") + "?q=org_other"
+    for html in (html_of(admin, change_url(other)), html_of(admin, listed)):
+        assert f"{AccessEvent.objects.get().created:%Y-%m-%d %H:%M}" in html
+        assert ">never<" not in html
+
+
+def test_the_page_of_a_merged_customer_offers_only_what_still_applies_to_it(admin, api, account, acme):
+    factories.license(account, "org_acme")
+    factories.requester(account, requester_id="org_other", name="Other")
+    api.post("/v1/requesters/org_acme/merge", {"into": "org_other"})
+    html = html_of(admin, change_url(acme))
+    assert "Its licences moved to Other." in html
+    for name in ("edit", "merge", "top_up", "issue_license"):
+        assert button(acme, name) not in html
+    for name in ("erase", "record_payment", "statement"):
+        assert button(acme, name) in html
 
 
 def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):

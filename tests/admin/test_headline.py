@@ -46,7 +46,8 @@ def booked(account, clock):
 def test_earnings_are_compared_with_the_previous_period_in_each_currency(admin, booked):
     told = text_of(admin, "earned", currency="USD")
     assert told == (
-        "Earned 7.00 USD nothing before 30.00 EUR +140.00 % against 12.50 before 0 JPY -100.00 % against 5 before"
+        "Earned 7.00 USD nothing in as many days before 30.00 EUR +140.00 % against 12.50 in as many days before "
+        "0 JPY -100.00 % against 5 in as many days before"
     )
 
 
@@ -109,6 +110,17 @@ def test_refusals_are_listed_by_reason_and_requester_a_click_from_a_licence(admi
     address = re.search('href="([^"]*)" aria-label="Issue a licence to org_keen"', shown).group(1)
     requester = AccessEvent.objects.filter(requester__requester_id="org_keen")[0].requester
     assert address == reverse("admin:licensing_requester_issue_license", args=[requester.pk])
+
+
+def test_customers_without_credit_are_a_click_from_a_top_up(admin, account, clock):
+    clock.set("2026-03-04T12:30:00Z")
+    held = factories.license(account)
+    factories.wallet(account, "access", 1, requester_id=held.requester.requester_id)
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    check(account, held.requester.requester_id, 3, item)
+    shown = card(admin, "refused")
+    assert reverse("admin:licensing_requester_top_up", args=[held.requester_id]) in shown
+    assert "Issue licence" not in shown
 
 
 @pytest.mark.parametrize("one_account", [True, False])

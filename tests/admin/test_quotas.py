@@ -81,7 +81,8 @@ def test_a_top_up_restores_the_full_quota_of_the_next_month(issue, check, admin,
     held = issue(**THEN_CHARGED)
     outcomes(check, 5)
     address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
-    assert submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04").status_code == 302
+    asked = submit(admin, address, wallet=Wallet.objects.get().pk, amount="0.04")
+    assert confirmed(admin, asked).status_code == 302
     assert Payment.objects.get().amount == Decimal("0.04")
     clock.advance(days=31)
     assert outcomes(check, 6) == {None: 5, "credits_exhausted": 1}
@@ -189,3 +190,26 @@ def test_templates_are_in_the_currency_of_the_account(admin, account):
     for template in ("quota_then_charged", "per_access"):
         filled = form_values(admin.get(ADD, {"template": template}).content.decode())
         assert filled["access_currency"] == ["EUR"]
+
+
+def test_the_fee_and_the_quota_that_were_sold_are_shown(admin, account, check):
+    fee = {"fee_amount": "50", "fee_currency": "EUR", "fee_every": "month"}
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial", **fee, **QUOTA}
+    reply = confirmed(admin, submit(admin, ADD, account=account.pk, **fields))
+    held, wallet = License.objects.get(), Wallet.objects.get()
+    assert reply["Location"] == change_url(held)
+    check()
+    page = admin.get(change_url(held)).content.decode()
+    assert change_url(wallet) in page
+    assert "2 accesses left, 3 accesses each month" in page
+    for shown in (reverse("admin:licensing_license_changelist"), change_url(held.requester)):
+        assert "50.00 EUR every month" in words(admin.get(shown))
+
+
+def test_a_template_fills_in_the_only_licence_type_and_the_confirmation_names_a_new_customer(admin, account):
+    for asked_for, filled_in in (("press", "press"), ("trade", "")):
+        factories.policy(account, {"action": "allow", "conditions": {"licenseType": asked_for}})
+        values = form_values(admin.get(f"{ADD}?account={account.pk}&template=quota").content.decode())
+        assert (values["license_type"], values["quota"]) == ([filled_in], ["10000"])
+    sent = {"requester_own_id": "org_new", "requester_name": "New Inc.", "license_type": "press", **QUOTA}
+    assert "New Inc., id org_new (new)" in words(submit(admin, ADD, account=account.pk, **sent))

@@ -60,6 +60,21 @@ def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, accou
         assert re.search(r"100\.10.*-30\.00.*Payments ?-1,250\.00.*Closing balance ?-1,179\.90 USD", figures)
 
 
+def test_a_statement_in_the_customers_favour_says_so_and_its_list_of_payments_adds_up(admin, account, booked):
+    factories.payment(account, 100, requester_id="org", currency="USD", now=FEBRUARY)
+    factories.payment(account, 9, requester_id="org", currency="USD", now=FEBRUARY, kind="payout")
+    one = Statement.objects.get(closed_at=None)
+    listed = " ".join(strip_tags(html_of(admin, LIST)).split())
+    assert re.search(r"100\.10 USD ?-30\.00 USD ?-91\.00 USD ?-20\.90 USD", listed)
+    assert "Paid for credit 0.00 USD" in " ".join(strip_tags(html_of(admin, change_url(one))).split())
+    html = html_of(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
+    shown = " ".join(strip_tags(html).split())
+    assert "-20.90 USD in your favour" in shown
+    assert "100.10 in your favour" not in shown
+    kinds = {(what, amount) for _, what, *_, amount in cells(html)}
+    assert kinds == {("Refund", "-30.00"), ("Payment", "-100.00"), ("Payout", "9.00")}
+
+
 def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, account):
     factories.license(account)
     factories.wallet(account, requester_id="org_acme", unit="access", amount="28")

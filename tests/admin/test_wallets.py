@@ -4,6 +4,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from analytics.models import Grant, Payment, Statement, Wallet
 from analytics.wallets.burn_down import burn_down
@@ -39,7 +40,22 @@ def test_an_operator_opens_a_wallet_of_accesses(admin, account, customer):
 
 
 def top_up(client, requester, **fields):
-    return submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
+    reply = submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
+    return confirmed(client, reply) if "confirmed" in form_values(reply.content.decode()) else reply
+
+
+def test_a_top_up_is_asked_about_before_anything_is_recorded(admin, customer):
+    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    asked = submit(admin, address, wallet="EUR", amount="100")
+    text = " ".join(strip_tags(asked.content.decode()).split())
+    assert f"Add 100.00 EUR for {customer}?" in text
+    assert "A payment of 100.00 EUR is recorded." in text
+    assert not Wallet.objects.exists()
+    assert not Payment.objects.exists()
+    again = admin.post(address, {**form_values(asked.content.decode()), "_edit": "back"})
+    assert form_values(again.content.decode())["amount"] == ["100"]
+    assert confirmed(admin, asked)["Location"] == change_url(customer)
+    assert (Wallet.objects.get().balance, Payment.objects.get().amount) == (100, 100)
 
 
 def test_credit_in_money_and_its_payment_are_recorded_in_one_step(admin, customer):
@@ -47,7 +63,8 @@ def test_credit_in_money_and_its_payment_are_recorded_in_one_step(admin, custome
     opened = form_values(admin.get(address).content.decode())
     assert opened["currency"] == ["USD"]
     for said in ("100.00 EUR added, and a payment of 100.00 EUR recorded.", "The form was sent twice."):
-        reply = admin.post(address, {**opened, "wallet": "EUR", "amount": "100", "external_id": "transfer-7"})
+        sent = {"wallet": "EUR", "amount": "100", "external_id": "transfer-7", "confirmed": "1"}
+        reply = admin.post(address, {**opened, **sent})
         assert reply["Location"] == change_url(customer)
         assert said in admin.get(change_url(customer)).content.decode()
     [wallet], [payment], [statement] = Wallet.objects.all(), Payment.objects.all(), Statement.objects.all()
@@ -137,16 +154,17 @@ def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
         return wallet.balance
 
     for _ in range(2):
-        reply = act(admin, wallet, "top_up", amount="5.50", payment="recorded", external_id="order-7")
+        reply = act(admin, wallet, "top_up", amount="5.50", payment="recorded", external_id="order-7", confirmed="1")
         assert (reply.status_code, balance()) == (302, Decimal("15.5"))
     assert Grant.objects.filter(external_id="order-7").count() == 1
     address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
     for said in ("5.50 USD added.", "The form was sent twice. 5.50 USD added, once."):
-        admin.post(address, {**opened, "amount": "5.50", "payment": "recorded"})
+        admin.post(address, {**opened, "amount": "5.50", "payment": "recorded", "confirmed": "1"})
         assert said in admin.get(change_url(wallet)).content.decode()
         assert balance() == 21
-    assert act(admin, wallet, "top_up", amount="5.50", payment="recorded").status_code == 302  # another form adds more
+    more = act(admin, wallet, "top_up", amount="5.50", payment="recorded", confirmed="1")
+    assert more.status_code == 302  # another form adds more
     assert balance() == Decimal("26.5")
 
 
@@ -233,6 +251,18 @@ def test_an_operator_records_a_payout(admin, account):
     assert confirmed(admin, asked).status_code == 302
     payment = Payment.objects.get()
     assert (payment.kind, payment.amount) == ("payout", Decimal("49.40"))
+
+
+def test_a_payout_warns_of_what_it_exceeds_and_of_credit_that_stays(admin, account, customer):
+    top_up(admin, customer, wallet="EUR", amount="100")
+    form = admin.get(reverse("admin:licensing_requester_record_payment", args=[customer.pk]))["Location"]
+    assert "currency=EUR" in form  # in which the customer has paid in advance
+    values = {"account": account.pk, "requester_own_id": customer.requester_id, "currency": "EUR", "kind": "payout"}
+    for amount, exceeds in (("100", False), ("100.01", True)):
+        asked = submit(admin, PAY, **values, amount=amount).content.decode()
+        assert ("more than was paid in advance" in asked) is exceeds
+        assert "100.00 EUR of credit stay in its wallets" in asked
+    assert "Its balance is then: 0.01 EUR owed." in asked
 
 
 def test_an_operator_voids_a_payment_once(admin, account):

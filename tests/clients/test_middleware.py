@@ -362,20 +362,33 @@ def test_a_visitor_cannot_make_the_service_unreachable(way, service, policies):
         assert not answer(Visit(target)).is_page
 
 
-def test_a_200_of_something_before_the_service_is_no_decision(way: Callable[..., Answer]):
-    async def portal(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: close\r\n\r\nWelcome")
-        await writer.drain()
-        writer.close()
+def test_an_answer_without_a_decision_is_an_outage_unless_the_visitor_can_cause_it(way, caplog):
+    async def visits(status: str) -> dict[str, list[int]]:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(f"HTTP/1.1 {status}\r\nContent-Length: 7\r\nConnection: close\r\n\r\nWelcome".encode())
+            await writer.drain()
+            writer.close()
 
-    async def visits() -> dict[str, int]:
-        server = await asyncio.start_server(portal, "127.0.0.1", 0)
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
         async with server:
             port = server.sockets[0].getsockname()[1]
             return await asyncio.to_thread(answers_to, way, f"http://127.0.0.1:{port}")
 
-    assert asyncio.run(visits()) == NEVER
+    assert asyncio.run(visits("404 Not Found")) == CHOSEN
+    assert "is it right, without /v1? 404 Welcome" in caplog.text
+    assert asyncio.run(visits("400 Bad Request")) == NEVER
+    assert "did not decide about https://pub.example/about: 400 Welcome" in caplog.text
+
+
+@pytest.mark.parametrize("status", [200, 204, 302, 401, 402, 403, 429, 502])
+def test_a_decision_is_named_by_its_header(status: int):
+    visit = paywall.Visit("GET", "https", HOST, "/about", "", None, None, {})
+    other = {"x-access-decision": "deny" if status < 400 else "allow"}
+    for fail_open, expected in ((False, 503), (True, None)):
+        gate = paywall.Paywall("svc_sk_x", fail_open)
+        for headers in ({}, other):
+            assert gate.verdict(visit, httpx.Response(status, headers=headers)).status == expected
 
 
 def test_a_websocket_is_refused_before_it_opens(service: Service, policies: dict[str, str]):

@@ -56,6 +56,7 @@ def test_each_reason_is_logged_once_a_minute(name, service: Service, client: Cli
         (f"http://127.0.0.1:{free_port()}", "svc_sk_x", "cannot be reached"),
         (service.url, "svc_sk_x", "refused the site's request: 503"),
         (service.url, elsewhere, "The key is not for pub.example"),
+        (f"{service.url}/v1", "svc_sk_x", "without /v1? 404"),
     )
     now = paywall.monotonic()
     for url, key, reason in cases:
@@ -81,6 +82,7 @@ const answers = {
   down: () => { throw new TypeError("fetch failed"); },
   refused: () => new Response(JSON.stringify(refusal), { status: 503 }),
   elsewhere: () => new Response("{}", { status: 403, headers: elsewhere }),
+  other: () => new Response("Not found", { status: 404 }),
 };
 for (const [name, fetch] of Object.entries(answers)) {
   const log = (line) => lines.push(line);
@@ -97,7 +99,12 @@ console.log(JSON.stringify(lines));
 @needs_node
 def test_the_typescript_client_logs_each_reason_once_a_minute():
     lines = json.loads(ran("node", "--input-type=module", "-e", LOGGED, compiled(), cwd=compiled()))
-    reasons = ("cannot be reached", "refused the site's request: 503", "The key is not for pub.example")
-    assert len(lines) == 6
+    reasons = (
+        "cannot be reached",
+        "refused the site's request: 503",
+        "The key is not for pub.example",
+        "without /v1? 404",
+    )
+    assert len(lines) == 8
     for number, reason in enumerate(reasons):
         assert all(reason in line for line in lines[2 * number : 2 * number + 2])

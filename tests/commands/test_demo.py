@@ -110,7 +110,11 @@ def test_two_customers_paid_in_advance_and_one_has_nearly_used_it_up(api: ApiCli
         "org_curlew": ("USD", 34),
         "org_moorhen": ("access", 10),
     }
-    assert api.get("/v1/payments")["totalCount"] == 2
+    payments = api.get("/v1/payments")["data"]
+    assert {payment["requesterId"]: payment["grantId"] is not None for payment in payments} == {
+        "org_curlew": False,
+        "org_moorhen": True,
+    }
     for wallet in wallets.values():
         entries = api.get(f"/v1/wallets/{wallet['id']}/entries", limit=100)
         assert entries["totalCount"] == 1 + {"USD": 120, "access": 240}[wallet["unit"]]

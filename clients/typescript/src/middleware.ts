@@ -13,6 +13,7 @@ const SHOWN = [
 const VISITOR = /(?:^|;)\s*licensing_visitor=([^;]*)/; // the cookie of rate limits per visitor; no other is sent
 const FACTS = ["x-access-decision", "x-access-requester"];
 const MODE = "x-access-mode"; // in replies about a site that refuses nobody
+const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a request that is malformed or too large
 const MAX_HOSTS = 1_000; // whose mode is remembered; visitors can make them up
 const FORGEABLE = /^x[-_](access|licensing)[-_]/; // what visitors send by these names is removed
 const MAX_HEADER = 8 * 1024; // characters of one
@@ -114,8 +115,9 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     if (openHosts.size >= MAX_HOSTS) openHosts.clear();
     return openHosts.add(host);
   };
-  const unreachable = (visit: Visit, page: Page): Verdict => {
-    const isOpen = openHosts.has(page.host) || isFree(page.path) || isChosen(failOpen, page);
+  // `failOpen` opens pages only in an outage: visitors can cause anything else.
+  const unreachable = (visit: Visit, page: Page, isOutage = true): Verdict => {
+    const isOpen = (isOutage && isChosen(failOpen, page)) || openHosts.has(page.host) || isFree(page.path);
     if (!isOpen) return undecided(visit);
     // Nobody has decided whether the page is for everybody: no shared cache may keep it.
     return { ...admitted(visit), replyHeaders: new Headers({ "cache-control": "private" }) };
@@ -147,14 +149,19 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     }
     const bodyText = () => new TextDecoder().decode(body);
     const said = () => `${answer.status} ${bodyText().slice(0, 300)}`;
-    if (answer.status >= 500) {
-      if (isRefusal(bodyText())) logOnce("refused", `The licensing service refused the site's request: ${said()}`);
-      else logOnce("unreachable", `The licensing service cannot be reached: ${said()}`);
-      return unreachable(visit, page);
-    }
     if (!isDecision(answer)) {
-      logOnce("undecided", `The licensing service did not decide about ${page.url}: ${said()}`);
-      return undecided(visit);
+      if (CAUSED_BY_VISIT.includes(answer.status)) {
+        logOnce("undecided", `The licensing service did not decide about ${page.url}: ${said()}`);
+        return unreachable(visit, page, false);
+      }
+      if (answer.status < 500) {
+        logOnce("url", `The URL did not answer as the licensing service: is it right, without /v1? ${said()}`);
+      } else if (isRefusal(bodyText())) {
+        logOnce("refused", `The licensing service refused the site's request: ${said()}`);
+      } else {
+        logOnce("unreachable", `The licensing service cannot be reached: ${said()}`);
+      }
+      return unreachable(visit, page);
     }
     if (answer.headers.get("x-access-reason") === "host_not_allowed") {
       const advice = "Add the host to the key's allowedHosts.";

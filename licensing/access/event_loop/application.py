@@ -59,6 +59,7 @@ class Request(Sender):
         self.head, self.receive = head, receive
         self.plain: JsonObject | None = None  # the parsed body if it is plain (kit.http.parsing)
         self.checks: list[Check] | None = None  # the parsed checks
+        self.digest: bytes | None = None  # the fingerprint, if it was made early
 
     def prepare(self) -> None:
         """Parse a small, complete single-check body early."""
@@ -70,6 +71,8 @@ class Request(Sender):
         fields = self.plain if is_keyed else parse_object(body)
         if fields is not None and not has_draft(fields) and fields.get("explain") is not True:
             self.checks = [parse_check(fields)]
+            if is_keyed:
+                self.digest = request_fingerprint(self, body)
 
     def check_query(self) -> None:
         if self.head.query:
@@ -176,10 +179,11 @@ class CheckApplication:
         if key is None:
             return await self.decide(request)
         body = request.head.body or b""
-        if len(body) <= MAX_QUICK_BYTES:
+        digest = request.digest
+        if digest is None and len(body) <= MAX_QUICK_BYTES:
             request.plain = request.plain or parse_plain(body)
             digest = request_fingerprint(request, body)
-        else:
+        elif digest is None:
             digest = await self.gateway.parse(request.grant.account_id, partial(request_fingerprint, request, body))
         act = partial(self.decide_once, request, key, digest.hex())
         return await self.gateway.retries.once(request, key, digest, act)

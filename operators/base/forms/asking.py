@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from msgspec import Struct
 
 from operators.base.links import change_url
-from operators.base.mixins import EDIT, ModelT, ServiceForm
+from operators.base.mixins import EDIT, AdminMixin, ModelT, ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
@@ -80,18 +80,23 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         question: Question | None = getattr(form, "question", None)
         if question is None:
             return super().page_instead(request, form, obj)
-        return page(
-            request,
-            self,
-            "operators/ask.html",
-            title=question.title,
-            original=obj,
-            question=question,
-            carried=carried_fields(request),
-            save=pressed_button(request),
-            edit=EDIT,
-            confirmed=CONFIRMED,
-        )
+        return ask(request, self, obj, question)
+
+
+def ask(request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT | None, question: Question) -> HttpResponse:
+    """Return the page with the question, which submits the form again."""
+    return page(
+        request,
+        model_admin,
+        "operators/ask.html",
+        title=question.title,
+        original=obj,
+        question=question,
+        carried=carried_fields(request),
+        save=pressed_button(request),
+        edit=EDIT,
+        confirmed=CONFIRMED,
+    )
 
 
 def carried_fields(request: HttpRequest) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from unfold.dataclasses import Action
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from operators.base.forms.asking import CONFIRMED, Question, ask
 from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, FormPage, ModelT, ReopenedForm, derive_form
@@ -45,6 +46,7 @@ def confirm(
     facts: Sequence[tuple[str, str]] = (),
     danger: bool = False,
     current: Current | None = None,
+    question: Callable[[FieldsT], Question] | None = None,
 ) -> HttpResponse:
     """Show the page; once confirmed, call `perform`, which returns a message for the next page or a response.
 
@@ -52,20 +54,26 @@ def confirm(
     action. Without `button` nothing can be confirmed. `perform` receives the cleaned data of `form`. Errors of the
     service are shown on the page.
 
-    If the values of `current` are others than when the page was opened, nothing is saved.
+    If the values of `current` are others than when the page was opened, nothing is saved. With `question`, another
+    page asks about what was filled in, after `perform` was tried and rolled back.
     """
     back = change_url(obj)
     reopened = derive_form(form or forms.Form, ReopenedForm)
     bound = reopened(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
     if request.method == "POST" and bound.is_valid():
+        asks = question is not None and CONFIRMED not in request.POST
         try:
-            with nullcontext() if current is None else transaction.atomic():
+            with transaction.atomic() if asks or current is not None else nullcontext():
                 if current is not None and state_digest(current(lock=True)) != request.POST.get(OPENED):
                     raise ValidationError(stale_message(obj))
                 done = perform(cast(FieldsT, bound.cleaned_data))
+                if asks:
+                    transaction.set_rollback(True)
         except REFUSALS as error:
             add_refusal(bound, refusal(error, {}))
         else:
+            if question is not None and asks:
+                return ask(request, model_admin, obj, question(cast(FieldsT, bound.cleaned_data)))
             if isinstance(done, HttpResponse):
                 return done
             messages.success(request, done)
@@ -106,6 +114,7 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     form: type[forms.Form] | None = None
     initial: Mapping[str, object] = {}
     current: Current | None = None
+    question: Callable[..., Question] | None = None
 
 
 def confirmed_action(
@@ -148,6 +157,7 @@ def confirmed_action(
                 facts=question.facts,
                 danger=danger,
                 current=question.current,
+                question=question.question,
             )
 
         return action(

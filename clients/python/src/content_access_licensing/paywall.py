@@ -39,6 +39,7 @@ CACHE = "x-access-cache"  # Cache-Control of a page that no shared cache may kee
 FACTS = ("x-access-decision", "x-access-requester")
 FORGEABLE = re.compile(r"x[-_](access|licensing)[-_]", re.IGNORECASE)  # these are removed from visitors' requests
 MODE = "x-access-mode"  # in replies about a site that refuses nobody
+CAUSED_BY_VISIT = (400, 413, 414, 431)  # answers to a request that is malformed or too large
 MAX_HOSTS = 1_000  # whose mode is remembered; visitors can make them up
 MAX_HEADER, MAX_HEADERS = 8 * 1024, 32 * 1024  # characters of one header, and of all; the service accepts more
 DOUBTFUL = re.compile(r"[%;\\]|//|/\.|^[^/]")  # paths that the site may read differently from `fail_open`
@@ -105,7 +106,7 @@ class Verdict:
 class Paywall:
     """Asks about visits.
 
-    `fail_open` decides while the service is unreachable: True, False, or a function of the path. `skip_assets` names
+    `fail_open` decides while the service decides nothing: True, False, or a function of the path. `skip_assets` names
     the paths that are served without a check: True for those of ASSET, or a function of the path.
 
     Free paths stay open. After a timeout, the service counts as unreachable for PAUSE seconds. Pages of a host whose
@@ -140,18 +141,8 @@ class Paywall:
         return refusal(visit, 431, "The request's headers are too large.") if is_too_large(lengths) else asked
 
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
-        if is_unreachable(answer):
-            if is_refusal(answer):
-                self.log_once("refused", f"The licensing service refused the site's request: {in_words(answer)}")
-            else:
-                self.log_once("unreachable", f"The licensing service cannot be reached: {in_words(answer)}")
-            if isinstance(answer, httpx.TimeoutException):
-                self.paused_until = monotonic() + PAUSE
-            return self.unreachable(visit)
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
-            text = f"The licensing service did not decide about {visit.url}: {in_words(answer)}"
-            self.log_once("undecided", text, logging.ERROR)
-            return undecided(visit)
+            return self.undecided(visit, answer)
         if answer.headers.get("x-access-reason") == "host_not_allowed":
             text = f"The key is not for {visit.host}, so its visitors get 403. Add the host to the key's allowedHosts."
             self.log_once("host", text)
@@ -167,10 +158,31 @@ class Paywall:
         own = [("content-type", kind), ("cache-control", "no-store"), *chosen(answer.headers, ("vary",))]
         return Verdict(answer.status_code, [*own, *shown], answer.content)
 
-    def unreachable(self, visit: Visit) -> Verdict:
-        """Return the verdict without the service. No shared cache may keep a page that nobody has decided about."""
-        is_open = visit.host in self.open_hosts or is_free(visit.path) or is_chosen(self.fail_open, visit.path)
-        return Verdict(None, [("cache-control", "private")]) if is_open else undecided(visit)
+    def undecided(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
+        """Log why the service has not decided, and return the verdict without it."""
+        if isinstance(answer, httpx.TimeoutException):
+            self.paused_until = monotonic() + PAUSE
+        if is_caused_by_visit(answer):
+            text = f"The licensing service did not decide about {visit.url}: {in_words(answer)}"
+            self.log_once("undecided", text, logging.ERROR)
+            return self.unreachable(visit, is_outage=False)
+        if is_refusal(answer):
+            self.log_once("refused", f"The licensing service refused the site's request: {in_words(answer)}")
+        elif isinstance(answer, httpx.RequestError) or answer.is_server_error:
+            self.log_once("unreachable", f"The licensing service cannot be reached: {in_words(answer)}")
+        else:
+            text = f"The URL did not answer as the licensing service: is it right, without /v1? {in_words(answer)}"
+            self.log_once("url", text, logging.ERROR)
+        return self.unreachable(visit)
+
+    def unreachable(self, visit: Visit, *, is_outage: bool = True) -> Verdict:
+        """Return the verdict without the service. No shared cache may keep a page that nobody has decided about.
+
+        `fail_open` opens pages only in an outage: visitors can cause anything else.
+        """
+        is_chosen_open = is_outage and is_chosen(self.fail_open, visit.path)
+        is_open = is_chosen_open or visit.host in self.open_hosts or is_free(visit.path)
+        return Verdict(None, [("cache-control", "private")]) if is_open else closed(visit)
 
     def log_once(self, reason: str, text: str, level: int = logging.WARNING) -> None:
         """Log the text unless its reason was logged in the last LOG_SECONDS."""
@@ -213,21 +225,16 @@ def is_too_large(lengths: Iterable[int]) -> bool:
     return max(lengths) > MAX_HEADER or sum(lengths) > MAX_HEADERS
 
 
-def is_unreachable(answer: httpx.Response | httpx.RequestError) -> bool:
-    """Whether the service is down.
-
-    A request that cannot be sent or parsed does not count, so it never opens a page.
-    """
+def is_caused_by_visit(answer: httpx.Response | httpx.RequestError) -> bool:
+    """Whether the question could not be sent, or was malformed or too large. Visitors can cause this."""
     if isinstance(answer, httpx.Response):
-        return answer.is_server_error
-    return isinstance(answer, httpx.TransportError) and not isinstance(
-        answer, httpx.LocalProtocolError | httpx.UnsupportedProtocol
-    )
+        return answer.status_code in CAUSED_BY_VISIT
+    return isinstance(answer, httpx.LocalProtocolError)
 
 
 def is_refusal(answer: httpx.Response | httpx.RequestError) -> bool:
     """Whether the service is up and refused the middleware's own request, such as for a wrong key."""
-    if isinstance(answer, httpx.RequestError):
+    if isinstance(answer, httpx.RequestError) or not answer.is_server_error:
         return False
     try:
         return str(answer.json()["error"]["type"]) != "api_error"
@@ -258,7 +265,7 @@ def new_cookies(headers: httpx.Headers) -> Headers:
     return [("set-cookie", one) for one in headers.get_list("set-cookie") if one.startswith(f"{VISITOR_COOKIE}=")]
 
 
-def undecided(visit: Visit) -> Verdict:
+def closed(visit: Visit) -> Verdict:
     later = ("retry-after", str(int(PAUSE)))
     return refusal(visit, 503, "Access cannot be checked at the moment. Please try again in a few seconds.", later)
 
