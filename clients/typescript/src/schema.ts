@@ -3874,7 +3874,7 @@ export interface components {
             readonly updated: string;
             /** @description Hosts without a site that visitors asked for in the last 30 days. Only in the reply to a PATCH that enforces the site. */
             readonly uncoveredHosts?: string[];
-            /** @description True if the file for the site's proxy depends on what has changed: get it again. Only in the reply to such a PATCH. */
+            /** @description True if the file for the site's proxy has changed since it was last fetched, by whatever change: get it again. Only in replies to a PATCH. */
             readonly proxyFileChanged?: boolean;
         };
         /** @enum {string} */
