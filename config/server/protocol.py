@@ -138,9 +138,7 @@ class BoundedProtocol(StoppingProtocol):
         if self.stand_in:
             return
         self.stage = HEAD
-        self.trailers = 0
-        self.trailer_bytes = 0
-        self.unfinished = 0
+        self.trailers = self.trailer_bytes = self.unfinished = 0
         self.hosts = []
         super().on_message_begin()
 

@@ -61,16 +61,14 @@ def readable() -> Iterator[None]:
 
 
 class BoundedReader:
-    """Limits reading to `max_bytes` bytes. Raises InvalidRequest with the message `excess` beyond them."""
+    """Limits reading to `most` bytes. Raises InvalidRequest with the message `excess` beyond them."""
 
-    def __init__(self, file: Readable, max_bytes: int, excess: str) -> None:
-        self.file = file
-        self.max_bytes = max_bytes
-        self.excess = excess
-        self.room = max_bytes
+    def __init__(self, file: Readable, most: int, excess: str) -> None:
+        self.file, self.most, self.excess = file, most, excess
+        self.room = most
 
     def seek(self, position: int, /) -> int:
-        self.room = self.max_bytes
+        self.room = self.most
         return self.file.seek(position)
 
     def readline(self, size: int, /) -> bytes:
@@ -260,49 +258,37 @@ def json_rows(lines: Lines) -> Iterator[ImportRow]:
 
 def array_rows(lines: Lines) -> Iterator[ImportRow]:
     """Yield the objects of a JSON array. At the first syntax error, yield a problem and stop."""
-    decoder = getincrementaldecoder("utf-8-sig")("surrogateescape")
-    decode = json.JSONDecoder().raw_decode
-    text = ""
-    position = 0
-    line = 1
-    step = CHUNK
-    skip = match_array_start
+    decoder, decode = getincrementaldecoder("utf-8-sig")("surrogateescape"), json.JSONDecoder().raw_decode
+    text, at, line, step, skip = "", 0, 1, CHUNK, match_array_start
     while True:
-        begin = skipped.end() if (skipped := skip(text, position)) is not None else position
+        begin = skipped.end() if (skipped := skip(text, at)) is not None else at
         if begin < len(text):
-            line += text.count("\n", position, begin)
-            position = begin
-            skip = match_between_elements
-            if text[position] == "]":
-                if lines.has_more(text[position + 1 :]):
+            line += text.count("\n", at, begin)
+            at, skip = begin, match_between_elements
+            if text[at] == "]":
+                if lines.has_more(text[at + 1 :]):
                     yield ImportRow(line, {}, "Is not JSON: there is more behind the array.")
                 return
-        problem = "Is not JSON: the array has no end."
-        end = len(text)
-        is_whole = False
+        problem, end, is_whole = "Is not JSON: the array has no end.", len(text), False
         try:
-            _, end = decode(text, position)
+            _, end = decode(text, at)
             is_whole = True
         except json.JSONDecodeError as error:
             problem = f"Is not JSON: {error.msg}."
         except RecursionError:
-            problem = "Is nested too deeply."
-            step = 0
+            problem, step = "Is nested too deeply.", 0
         if end < len(text):
-            yield array_row(text[position:end], line)
-            line += text.count("\n", position, end)
-            position = end
-            step = CHUNK
+            yield array_row(text[at:end], line)
+            line += text.count("\n", at, end)
+            at, step = end, CHUNK
             continue
-        raw = b"" if len(text) - position > MAX_ROW_BYTES else lines.read_raw(step)
+        raw = b"" if len(text) - at > MAX_ROW_BYTES else lines.read_raw(step)
         if not raw:
             if is_whole:
-                yield array_row(text[position:end], line)
+                yield array_row(text[at:end], line)
             yield ImportRow(line, {}, problem)
             return
-        text = text[position:] + decoder.decode(raw)
-        position = 0
-        step = 2 * step
+        text, at, step = text[at:] + decoder.decode(raw), 0, 2 * step
 
 
 def array_row(text: str, line: int) -> ImportRow:

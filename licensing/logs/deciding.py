@@ -159,8 +159,7 @@ class Decider:
 
     def decide_lines(self, lines: Iterable[Line]) -> list[DecidedLine]:
         """Decide requests that were looked up, without any access to the database."""
-        decided_lines = map(self.decide, lines)
-        return [line for line in decided_lines if line is not None]
+        return [decided for decided in map(self.decide, lines) if decided is not None]
 
     def decide(self, line: Line) -> DecidedLine | None:
         """Decide a request as of its time. Returns None for a page that no site decides about."""
@@ -218,12 +217,10 @@ class Decider:
         limit = None
         rate_limit = None if rule is None else rate_limits.effective_limit(rule, answer.facts)
         if answer.rate_reset is not None and rule is not None and rate_limit is not None:
-            counted_requester = (
-                other_id if other_id is not None and answer.facts.requester_id != check.requester_id else None
-            )
+            counted_id = None if answer.facts.requester_id == check.requester_id else other_id
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
             counter = rate_limits.counter_key(rule, answer.facts)
-            limit = Limit(counted_requester or check.requester_id, policy, counter, rate_limit)
+            limit = Limit(counted_id or check.requester_id, policy, counter, rate_limit)
         is_at_stake = decision.observed and can_be_charged(check.requester_id)
         offer = next(find_offers(answer.policy, answer.facts), None) if is_at_stake else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
@@ -250,8 +247,7 @@ class Decider:
         """Count a decision on a rate limit. Limits of past windows are counted within the import."""
         begin, end = rate_limits.limit_window(limit.limit.period, moment)
         name = (limit.requester, limit.policy, limit.counter, begin)
-        self.limits[name] += 1
-        used = self.limits[name]
+        used = self.limits[name] = self.limits[name] + 1
         decision.rate_remaining = max(limit.limit.requests - used, 0)
         decision.rate_reset = end
         if used > limit.limit.requests:

@@ -28,8 +28,7 @@ class Action(StrEnum):
 
 
 ACTIONS = tuple(map(str, Action))
-# Whose accesses a rate limit counts.
-REQUESTER = "requester"
+REQUESTER = "requester"  # whose accesses a rate limit counts
 VISITOR = "visitor"
 COUNTED = (REQUESTER, VISITOR)
 PERIODS = ("second", "minute", "hour", "day", "week", "month")
@@ -281,8 +280,7 @@ def parse_rules(value: object) -> tuple[Rule, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise Fault("", RULES_SHAPE)
     expect(len(value) <= MAX_RULES, "", f"A policy has at most {MAX_RULES} rules.")
-    faults = Faults()
-    rules = []
+    faults, rules = Faults(), []
     for index, rule in enumerate(value):
         with faults:
             rules.append(parse_rule(rule, index))
