@@ -54,10 +54,9 @@ class Site(models.Model):
     # Decisions about pages without a registered item are recorded under this item. It is stored as deleted: lists and
     # look-ups do not find it, but reports show its title.
     pages = models.OneToOneField(Content, on_delete=models.PROTECT, related_name="+", editable=False)
-    # The latest download of a proxy's file, and the digest of what that file was made from
+    # The latest download for each proxy, with the digest of what its file was made from
     # (licensing.edge.proxies.downloads).
-    proxy_file_at = models.DateTimeField(null=True, blank=True, editable=False)
-    proxy_file_digest = models.CharField(max_length=32, null=True, blank=True, editable=False)
+    proxy_files = models.JSONField(null=True, blank=True, editable=False)
     # A proxy that was refused when it asked about the site, and the id of its key, if that is known
     # (licensing.sites.refused_proxies).
     refused_since = models.DateTimeField(null=True, blank=True, editable=False)

@@ -17,7 +17,8 @@ BEGINS_ANEW_AFTER = timedelta(hours=1)  # without a refusal
 MAX_NOTED = 10_000
 UNKNOWN_KEY = "The service does not know its key."
 OTHER_KEY = "Its key is for other hosts."
-noted: dict[tuple[str, str | None], datetime] = {}  # when this process last noted a refusal about the account's host
+# When this process last noted a refusal of a key (None: unknown) about the account's host.
+noted: dict[tuple[str, str | None, str | None], datetime] = {}
 
 
 class RefusedProxy(Struct, frozen=True):
@@ -28,27 +29,31 @@ class RefusedProxy(Struct, frozen=True):
     key_id: str | None = None
 
     def is_to_note(self, now: datetime) -> bool:
-        last = noted.get((self.host, self.account_id))
+        last = noted.get((self.host, self.account_id, self.key_id))
         return last is None or now - last >= NOTED_EVERY
 
 
 def note_refused_proxy(proxy: RefusedProxy, now: datetime) -> None:
-    """Write the refusal to the site of the host, unless one was written less than a minute ago.
+    """Write the refusal to the site of the host, unless one of this key was written less than a minute ago.
 
-    With an unknown key, the site must be the only one that has the host.
+    A refused key that is known takes the place of an unknown one, because it refuses visitors. With an unknown key,
+    the site must be the only one that has the host.
     """
     if len(noted) >= MAX_NOTED:
         noted.clear()  # safe, because the condition below enforces the minute, too
-    noted[proxy.host, proxy.account_id] = now
+    noted[proxy.host, proxy.account_id, proxy.key_id] = now
     sites = Site.objects.filter(at_hosts([proxy.host]))
     if proxy.account_id is not None:
         sites = sites.filter(account_id=proxy.account_id)
     site_ids = list(sites.values_list("pk", flat=True)[:2])
     if len(site_ids) != 1:
         return
-    goes_on = Q(refused_at__gt=now - BEGINS_ANEW_AFTER)
-    stale = Q(refused_at=None) | Q(refused_at__lte=now - NOTED_EVERY)
-    Site.objects.filter(stale, pk=site_ids[0]).update(
+    is_same_key = Q(refused_key=proxy.key_id) if proxy.key_id else Q(refused_key=None)
+    goes_on = is_same_key & Q(refused_at__gt=now - BEGINS_ANEW_AFTER)
+    is_due = Q(refused_at=None) | Q(refused_at__lte=now - NOTED_EVERY)
+    if proxy.key_id is not None:
+        is_due |= ~is_same_key
+    Site.objects.filter(is_due, pk=site_ids[0]).update(
         refused_since=Case(When(goes_on, then=F("refused_since")), default=Value(now)),
         refused_at=now,
         refused_key=proxy.key_id,

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
 from licensing.edge.proxies.descriptions import Description
-from licensing.edge.proxies.downloads import is_outdated
+from licensing.edge.proxies.downloads import downloads_by_proxy, outdated_downloads
 from licensing.sites.models import Site
 from licensing.visits.addresses import (
     MAX_SEARCHED_DECISIONS,
@@ -26,6 +26,10 @@ from operators.base.links import change_url
 from operators.base.times import shown_time
 
 QUIET_AFTER = timedelta(hours=1)
+GET_IT_AGAIN = (
+    "Download a changed file again if a proxy uses it, and reload the proxy. Until then the proxy works by the old "
+    "one: it may not ask about people on pages that were open, and may keep these open while the service is down."
+)
 WHAT_TO_DO = (
     "If people visit the site, its proxy may have a wrong key, or not reach the service: see the service’s log."
 )
@@ -57,17 +61,21 @@ def warning_about_addresses(visits: Sequence[Visit]) -> str:
 
 
 def proxy_file_state(site: Site, description: Description | None = None) -> str:
-    """Return when the proxy's file was last downloaded, and whether it would differ now."""
-    if site.proxy_file_at is None:
+    """Return when the file was last downloaded for each proxy, and whether it would differ now."""
+    downloads = downloads_by_proxy(site)
+    if not downloads:
         return "The service knows of no download."
-    time = shown_time(site.proxy_file_at)
-    if is_outdated(site, description):
-        return format_html(
-            "Changed since it was downloaded at {}: download it again, and reload the proxy. Until then the proxy "
-            "does not ask about people on pages that were open to everybody.",
-            time,
+    outdated = outdated_downloads(site, description)
+    lines = [
+        (
+            proxy,
+            "changed since it was downloaded" if proxy in outdated else "downloaded",
+            shown_time(downloads[proxy].at),
         )
-    return format_html("Downloaded at {}. It has not changed since.", time)
+        for proxy in sorted(downloads)
+    ]
+    listed = format_html_join("", "<p>{}: {} at {}.</p>", lines)
+    return format_html("{}<p>{}</p>", listed, GET_IT_AGAIN) if outdated else listed
 
 
 def refused_proxies(site: Site) -> str:

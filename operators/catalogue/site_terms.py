@@ -82,6 +82,6 @@ def proxy_file_download(site: Site, proxy: str) -> HttpResponseBase:
     if proxy not in KINDS:
         raise Http404
     file = proxy_file(site, proxy)
-    note_download(site, file.digest)
+    note_download(site, proxy, file.digest)
     content = BytesIO(file.content.encode())
     return FileResponse(content, as_attachment=True, filename=file.name, content_type="text/plain; charset=utf-8")

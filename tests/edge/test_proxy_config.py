@@ -170,8 +170,8 @@ def test_a_file_is_outdated_once_a_policy_or_an_item_restricts_one_of_its_open_p
     def is_outdated():
         return api.patch(address, {"name": "Pub"}).body.get("proxyFileChanged", False)
 
-    def fetch():
-        assert api.get(f"{address}/proxy-config?for=nginx").status == 200
+    def fetch(proxy="nginx"):
+        assert api.get(f"{address}/proxy-config?for={proxy}").status == 200
 
     assert not is_outdated()
     fetch()
@@ -188,3 +188,6 @@ def test_a_file_is_outdated_once_a_policy_or_an_item_restricts_one_of_its_open_p
     item = {**item, "source": f"https://{site.host}/sold/"}  # where the file opens nothing
     assert api.post("/v1/content", item).status == 201
     assert not is_outdated()
+    assert api.patch(f"/v1/policies/{policy.pk}", {"mode": "enforce"}).status == 200
+    fetch("caddy")
+    assert is_outdated()  # nginx still has the old file

@@ -106,6 +106,16 @@ def test_a_proxy_with_the_key_of_another_site_is_noted_at_the_site_and_logged(as
     assert noted_at(pub) == (clock.now, clock.now, key.pk)
 
 
+def test_an_unknown_key_does_not_hide_one_that_refuses_visitors(ask, account, clock):
+    pub = factories.site(account, host="pub.example", mode="observe")
+    key, text = factories.api_key(account, permissions=["access:check"], allowed_hosts=["other.example"])
+    for _ in range(3):
+        ask("/premium/a", x_licensing_key="svc_sk_PUT-THE-KEY-HERE")
+        ask("/premium/a", x_licensing_key=text)
+        assert noted_at(pub) == (clock.now, clock.now, key.pk)
+        clock.advance(minutes=2)
+
+
 def test_a_trusted_proxy_with_an_unknown_key_is_noted_at_the_only_site_of_the_host(ask, account, other_account, clock):
     pub = factories.site(account, host="pub.example")
     ours, theirs = (factories.site(one, host="both.example") for one in (account, other_account))

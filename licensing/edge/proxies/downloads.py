@@ -1,16 +1,26 @@
-"""Remembers the latest download of a site's proxy file, and says whether the file would differ now.
+"""Remembers the latest downloads of a site's proxy files, and says which of them would differ now.
 
 A proxy does not ask about people on pages that its file calls open. So whoever restricts such a page has to get the
 file again, whether the change was one of the site, of a policy or of an item.
 """
 
+from datetime import datetime
 from hashlib import blake2b
 
+from django.db import transaction
 from django.utils import timezone
-from msgspec import json
+from msgspec import Struct, convert, json, to_builtins
 
+from kit.storage.sqlite_turns import turn_to_write
 from licensing.edge.proxies.descriptions import Description, describe
 from licensing.sites.models import Site
+
+
+class Download(Struct, frozen=True):
+    """The latest download of a site's file for one proxy. `digest` is that of what the file was made from."""
+
+    at: datetime
+    digest: str
 
 
 def digest_of(site: Site, description: Description) -> str:
@@ -18,16 +28,31 @@ def digest_of(site: Site, description: Description) -> str:
     return blake2b(json.encode([site.hosts, description]), digest_size=16).hexdigest()
 
 
-def note_download(site: Site, digest: str) -> None:
+def downloads_by_proxy(site: Site) -> dict[str, Download]:
+    """Return the latest downloads by proxy (`nginx`, …)."""
+    return convert(site.proxy_files or {}, dict[str, Download])
+
+
+def note_download(site: Site, proxy: str, digest: str) -> None:
     """Remember the download of a file. The site's version stays, because nothing of the site has changed."""
-    Site.objects.filter(pk=site.pk).update(proxy_file_at=timezone.now(), proxy_file_digest=digest)
+    with turn_to_write(), transaction.atomic():
+        stored = Site.objects.select_for_update(of=("self",)).get(pk=site.pk)
+        downloads = {**downloads_by_proxy(stored), proxy: Download(timezone.now(), digest)}
+        Site.objects.filter(pk=site.pk).update(proxy_files=to_builtins(downloads))
 
 
-def is_outdated(site: Site, description: Description | None = None) -> bool:
-    """Whether the file would differ from the one that was last downloaded; False if none was.
+def outdated_downloads(site: Site, description: Description | None = None) -> dict[str, Download]:
+    """Return the downloads, by proxy, whose file would differ now.
 
     Reads the site's items: call it outside transactions.
     """
-    if site.proxy_file_digest is None:
-        return False
-    return digest_of(site, description or describe(site)) != site.proxy_file_digest
+    downloads = downloads_by_proxy(site)
+    if not downloads:
+        return {}
+    digest = digest_of(site, description or describe(site))
+    return {proxy: download for proxy, download in downloads.items() if download.digest != digest}
+
+
+def is_outdated(site: Site) -> bool:
+    """Whether a file that was downloaded would differ now."""
+    return bool(outdated_downloads(site))

@@ -65,7 +65,7 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
             raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
         file = proxy_file(site, proxy)
         if request.method == "GET":
-            note_download(site, file.digest)
+            note_download(site, proxy, file.digest)
         return Response(
             {
                 "object": "proxy_config",
