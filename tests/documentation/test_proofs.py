@@ -59,6 +59,8 @@ PROOFS = [
     ("docs/contributing/development.md", ["FUZZ_EXAMPLES"], "CI runs that file with fewer examples."),
     ("docs/reference/edge.md", ['{"date"', "curl -sO"], COMMANDS),
     ("docs/reference/edge.md", ['{"action"'], "test_the_rules_of_the_reference_admit_link_previews"),
+    ("docs/reference/edge.md", ["proxy_cache_bypass", "(lower(http.user_agent)"],
+     "test_the_rule_for_a_cdn_passes_on_every_known_crawler"),
     ("docs/reference/edge.md", ["nginx.ingress"], "For a Kubernetes; tests/edge asks as it does."),
     ("docs/reference/edge.md", ["curl -s $BASE/olp/token"], "test_a_licence_token"),
     ("docs/guides/clients.md", ["from content_access_licensing.decisions"],
