@@ -386,21 +386,28 @@ function is_decision($answer): bool
 }
 
 /**
- * Log why the service has not decided, and keep it for wp-admin: each reason at most once a minute.
+ * Log why the service has not decided, each reason at most once a minute, and keep it for wp-admin.
  *
  * @param array|\WP_Error $answer
  */
 function note_outage($answer): void
 {
-    [$reason, $line] = outage($answer);
-    $is_logged = log_once($reason, $line);
-    if ($is_logged && !in_array($reason, NO_CAUSES, true)) {
-        remember(OUTAGE, gmdate('Y-m-d H:i') . " UTC: $line");
+    [$code, $line] = outage($answer);
+    log_once(without_digits($line), $line);
+    $kept = strstr((string) get_option(OUTAGE, ''), 'UTC: ');
+    if (!in_array($code, NO_CAUSES, true) && without_digits((string) $kept) !== without_digits("UTC: $line")) {
+        update_option(OUTAGE, gmdate('Y-m-d H:i') . " UTC: $line");
     }
 }
 
+/** Return the text without numbers, such as milliseconds, which change each time. */
+function without_digits(string $text): string
+{
+    return preg_replace('/\d+/', '', $text);
+}
+
 /**
- * Return a short name of the reason, and a sentence.
+ * Return the code of the reason, and a sentence.
  *
  * @param array|\WP_Error $answer
  */
@@ -412,8 +419,7 @@ function outage($answer): array
         if ($code === 'unconfigured') {
             return [$code, $message];
         }
-        $reason = $code === 'paused' ? $code : preg_replace('/\d+/', '', $message); // without the milliseconds
-        return [$reason, "The licensing service cannot be reached: $message"];
+        return [$code, "The licensing service cannot be reached: $message"];
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
@@ -565,7 +571,7 @@ function problems(): array
     if (missing_constants()) {
         $problems[] = undefined_constants();
     } elseif ($outage !== '') {
-        $problems[] = "visits are not decided. $outage Until the service decides, "
+        $problems[] = 'visits are not decided. ' . rtrim($outage, '. ') . '. Until the service decides, '
             . (observes() ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
     }
     $refused_host = (string) get_option(REFUSED_HOST, '');
@@ -650,12 +656,16 @@ function terms_headers(): array
 /** Add the service's groups to WordPress's own robots.txt. While the service is down, they are those of its last answer. */
 function add_robots(string $own): string
 {
-    $kept = get_option(ROBOTS, ['text' => '', 'until' => 0]);
+    $headers = terms_headers();
+    $kept = get_option(ROBOTS);
+    if (!is_array($kept) || ($kept['host'] ?? '') !== $headers['host']) { // none, or those of a former address
+        $kept = ['host' => $headers['host'], 'text' => '', 'until' => 0];
+    }
     if (time() >= $kept['until']) {
-        $answer = ask('/robots.txt', terms_headers());
+        $answer = ask('/robots.txt', $headers);
         $text = wp_remote_retrieve_response_code($answer) === 200 ? trim(wp_remote_retrieve_body($answer)) : '';
         if ($text !== '') {
-            $kept = ['text' => $text, 'until' => time() + TERMS_SECONDS];
+            $kept = ['host' => $headers['host'], 'text' => $text, 'until' => time() + TERMS_SECONDS];
             update_option(ROBOTS, $kept, false);
         }
     }

@@ -311,6 +311,13 @@ def test_robots_keeps_the_terms_of_the_last_answer_while_the_service_is_down(vis
             assert "license.xml" in visit.get("/robots.txt?later=400").text
 
 
+def test_robots_has_no_terms_of_a_former_address(visit: httpx.Client, blog: WordPress):
+    assert f"{HOST}/license.xml" in visit.get("/robots.txt").text
+    with blog.configured(WP_HOME="http://moved.example", WP_SITEURL="http://moved.example"):
+        assert "license.xml" not in visit.get("/robots.txt", headers={"Host": "moved.example"}).text
+    assert f"{HOST}/license.xml" in visit.get("/robots.txt").text
+
+
 def test_while_the_service_is_down_a_site_that_last_refused_nobody_stays_open(visit, blog, client, site):
     for mode, status in (("observe", 200), ("enforce", 503), ("disabled", 200), ("enforce", 503)):
         client.update_site(site, {"mode": mode})

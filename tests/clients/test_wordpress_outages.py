@@ -88,6 +88,8 @@ def test_the_admin_says_why_visits_are_not_decided_until_one_is(
     with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
         assert visit.get("/free/free-post/").status_code == 200
         assert not shows()
+    statuses(visit)
+    assert shows("cannot be used: invalid_api_key")  # at once, though the log had this reason a moment ago
     public = client.create_api_key({"name": "Public", "type": "public"})
     with stranger.configured(CONTENT_LICENSING_KEY=public["key"]):
         assert statuses(visit) == [200, 200]  # the site refused nobody when the service last answered

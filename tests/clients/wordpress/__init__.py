@@ -83,12 +83,13 @@ class WordPress:
 
     @contextmanager
     def configured(self, **constants: str | None) -> Iterator[None]:
-        """Define constants of wp-config.php differently; None leaves one out."""
+        """Define constants of wp-config.php differently, or further ones; None leaves one out."""
         before = changed = self.config.read_text()
         for name, value in constants.items():
             line = "" if value is None else f"define('{name}', '{value}');"
             changed, count = re.subn(rf"define\('{name}', .*\);", lambda _, line=line: line, changed)
-            assert count == 1, name
+            if count == 0:
+                changed = changed.replace("<?php", f"<?php\n{line}", 1)
         self.config.write_text(changed)
         try:
             yield
