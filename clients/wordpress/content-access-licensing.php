@@ -154,11 +154,22 @@ function guard_rest($result, $server, $request)
     $gets_no_text = $is_head || $method === 'OPTIONS' || names_missing_post($route);
     $verdict = decide(rest_page_url($route), $gets_no_text ? 'HEAD' : $method);
     send_headers($verdict);
+    add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
         return $result;
     }
     $body = json_decode($verdict->body, true);
     return new \WP_REST_Response($body ?? ['message' => wp_strip_all_tags($verdict->body)], $verdict->status);
+}
+
+/** Send the link to the terms again if WordPress's own `Link` has replaced it, as it does for a single post. */
+function keep_link(Verdict $verdict, bool $is_served): bool
+{
+    $link = $verdict->headers['link'] ?? '';
+    if ($link !== '' && strpos(implode("\n", headers_list()), $link) === false) {
+        header("link: $link", false);
+    }
+    return $is_served;
 }
 
 /** Whether the visitor works on the site: its editors are never asked about. */

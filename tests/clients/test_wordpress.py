@@ -158,7 +158,8 @@ def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
     batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
     assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
     assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
-    assert visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}").status_code == 200
+    open_post = visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}")
+    assert (open_post.status_code, open_post.headers["Link"].count('rel="license"')) == (200, 1)
     assert visit.get(f"/wp-json/wp/v2/categories/{blog.posts['free']}").status_code == 403
     assert visit.get("/wp-json/wp/v2/posts").status_code == 403
     assert visit.get("/category/free/").status_code == 200
