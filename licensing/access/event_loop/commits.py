@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from time import perf_counter
 
-from analytics.recording.batch import AsyncRecorder
-from analytics.recording.conflicts import find_conflicts
+from analytics.recording.batch import AsyncRecorder, find_conflicts
 from analytics.recording.entries import Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.recorder import commit
