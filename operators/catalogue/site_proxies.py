@@ -3,7 +3,7 @@
 It warns if a proxy seems to send the addresses of a CDN instead of those of visitors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 
 from django.utils import timezone
@@ -11,8 +11,7 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from licensing.edge.proxies.descriptions import Description
-from licensing.edge.proxies.downloads import downloads_by_proxy, outdated_downloads
+from licensing.edge.proxies.downloads import downloads_by_proxy
 from licensing.sites.models import Site
 from licensing.visits.addresses import (
     MAX_SEARCHED_DECISIONS,
@@ -60,12 +59,11 @@ def warning_about_addresses(visits: Sequence[Visit]) -> str:
     )
 
 
-def proxy_file_state(site: Site, description: Description | None = None) -> str:
-    """Return when the file was last downloaded for each proxy, and whether it would differ now."""
+def proxy_file_state(site: Site, outdated: Collection[str]) -> str:
+    """Return when the file was last downloaded for each proxy, and for which of them it would differ now."""
     downloads = downloads_by_proxy(site)
     if not downloads:
         return "The service knows of no download."
-    outdated = outdated_downloads(site, description)
     lines = [
         (
             proxy,

@@ -11,7 +11,7 @@ from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.observed import ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
-from licensing.edge.proxies.downloads import note_download
+from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
@@ -73,7 +73,7 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         original=site,
         proxies=KINDS,
         pages=pages,
-        state=proxy_file_state(site, pages),
+        state=proxy_file_state(site, outdated_downloads(site, pages)),
     )
 
 

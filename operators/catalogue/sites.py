@@ -18,7 +18,7 @@ from unfold.decorators import action, display
 from analytics.windows import Window
 from kit.rest.heavy import heavy
 from licensing.edge.observed import observed_denials, observed_report
-from licensing.edge.proxies.downloads import is_outdated
+from licensing.edge.proxies.downloads import outdated_downloads
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
@@ -51,7 +51,8 @@ def enforce_site(site: Site) -> str:
     """Enforce the decisions. Return the message, which says whether the proxy's file has to be downloaded again."""
     changed = site_services.update_site(site, {"mode": Mode.ENFORCE.value})
     done = f"The decisions on {site.host} are carried out."
-    return format_html("{} {}", done, proxy_file_state(changed)) if is_outdated(changed) else done
+    outdated = outdated_downloads(changed)
+    return format_html("{} {}", done, proxy_file_state(changed, outdated)) if outdated else done
 
 
 def uncovered_hosts(site: Site) -> list[str]:
@@ -114,8 +115,9 @@ class SiteAdmin(LogUploads):
 
     def update(self, request: HttpRequest, obj: Site, fields: Values) -> Site:
         site = site_services.update_site(obj, fields)
-        if is_outdated(site):
-            self.message_user(request, proxy_file_state(site), messages.WARNING)
+        outdated = outdated_downloads(site)
+        if outdated:
+            self.message_user(request, proxy_file_state(site, outdated), messages.WARNING)
         return site
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
@@ -205,7 +207,7 @@ class SiteAdmin(LogUploads):
 
     @display(description="Proxy’s file")
     def proxy_file(self, site: Site) -> str:
-        return proxy_file_state(site)
+        return proxy_file_state(site, outdated_downloads(site))
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

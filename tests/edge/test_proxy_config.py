@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from kit.values.paths import read
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
+from licensing.edge.proxies.downloads import downloads_by_proxy, note_download
 from licensing.edge.proxies.files import KINDS
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
+from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error
 from run import ROOT
 from tests import factories
@@ -160,6 +162,18 @@ def test_a_site_that_refuses_nobody_closes_no_page(account):
 def test_pages_of_a_policy_that_observes_stay_open(account):
     policy = factories.policy(account, DENY, mode="observe")
     assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
+
+
+def test_downloads_for_two_proxies_at_once_are_both_remembered(account):
+    site = factories.site(account)
+    same_site = Site.objects.get(pk=site.pk)
+    for read_before, proxy in ((site, "nginx"), (same_site, "caddy"), (same_site, "nginx")):
+        note_download(read_before, proxy, f"made for {proxy}")
+    site.refresh_from_db()
+    digests = {proxy: download.digest for proxy, download in downloads_by_proxy(site).items()}
+    assert digests == {"nginx": "made for nginx", "caddy": "made for caddy"}
+    site.delete()
+    note_download(same_site, "nginx", "made for none")
 
 
 def test_a_file_is_outdated_once_a_policy_or_an_item_restricts_one_of_its_open_pages(api, account):

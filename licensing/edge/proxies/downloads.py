@@ -7,11 +7,9 @@ file again, whether the change was one of the site, of a policy or of an item.
 from datetime import datetime
 from hashlib import blake2b
 
-from django.db import transaction
 from django.utils import timezone
 from msgspec import Struct, convert, json, to_builtins
 
-from kit.storage.sqlite_turns import turn_to_write
 from licensing.edge.proxies.descriptions import Description, describe
 from licensing.sites.models import Site
 
@@ -34,11 +32,21 @@ def downloads_by_proxy(site: Site) -> dict[str, Download]:
 
 
 def note_download(site: Site, proxy: str, digest: str) -> None:
-    """Remember the download of a file. The site's version stays, because nothing of the site has changed."""
-    with turn_to_write(), transaction.atomic():
-        stored = Site.objects.select_for_update(of=("self",)).get(pk=site.pk)
-        downloads = {**downloads_by_proxy(stored), proxy: Download(timezone.now(), digest)}
-        Site.objects.filter(pk=site.pk).update(proxy_files=to_builtins(downloads))
+    """Remember the download of a file. The site's version stays, because nothing of the site has changed.
+
+    Two downloads at once are both remembered: one that finds others than it has read reads them again.
+    """
+    rows = Site.objects.filter(pk=site.pk)
+    files = site.proxy_files
+    while True:
+        unchanged = rows.filter(proxy_files__isnull=True) if files is None else rows.filter(proxy_files=files)
+        downloads = {**(files or {}), proxy: to_builtins(Download(timezone.now(), digest))}
+        if unchanged.update(proxy_files=downloads):
+            return
+        stored = rows.values_list("proxy_files").first()
+        if stored is None:  # the site was deleted meanwhile
+            return
+        [files] = stored
 
 
 def outdated_downloads(site: Site, description: Description | None = None) -> dict[str, Download]:
@@ -51,8 +59,3 @@ def outdated_downloads(site: Site, description: Description | None = None) -> di
         return {}
     digest = digest_of(site, description or describe(site))
     return {proxy: download for proxy, download in downloads.items() if download.digest != digest}
-
-
-def is_outdated(site: Site) -> bool:
-    """Whether a file that was downloaded would differ now."""
-    return bool(outdated_downloads(site))

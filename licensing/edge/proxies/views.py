@@ -11,7 +11,7 @@ from accounts.viewsets import AccountViewSet
 from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id
 from kit.rest.views import Handler
-from licensing.edge.proxies.downloads import is_outdated, note_download
+from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import KINDS, proxy_file
 from licensing.sites.models import Site
 from licensing.sites.views import SiteViewSet
@@ -87,6 +87,6 @@ class ProxiedSiteViewSet(SiteViewSet):
         response = super().write(handler, request, *args, **kwargs)
         if self.action == "partial_update" and isinstance(response, Response):
             site = self.get_queryset().filter(pk=response.data["id"]).first()
-            if site is not None and is_outdated(site):
+            if site is not None and outdated_downloads(site):
                 response.data["proxyFileChanged"] = True
         return response
