@@ -1,4 +1,4 @@
-"""What benchmarks.reports compares, and its year of decisions, created by SQL. Needs Django's settings."""
+"""The sides that benchmarks.reports compares, and its year of decisions, created by SQL. Needs Django's settings."""
 
 import re
 import sys

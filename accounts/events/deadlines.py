@@ -49,7 +49,7 @@ class Deadline:
 
 
 class ExpiringKind(NamedTuple):
-    """How to find a kind of resource that expires.
+    """A kind of resource that expires, and the functions that find it.
 
     `find_ending(after, until)` returns the resources that expire after the first time and not after the second.
     `creation_field` names the field with their creation time. `refresh` returns such rows as they are now, without

@@ -21,7 +21,7 @@ from kit.private_files import close_to_everybody, private_directory
 
 
 class Patience(NamedTuple):
-    """How long S3 may take: seconds to connect, seconds without a byte, and attempts."""
+    """The limits on waiting for S3: seconds to connect, seconds without a byte, and attempts."""
 
     connect: float
     read: float

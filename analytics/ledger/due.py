@@ -1,4 +1,4 @@
-"""What falls due by itself, and how it is stored: fees of licences, and ends and refills of credit.
+"""Stores changes that fall due by themselves: fees of licences, and ends and refills of credit.
 
 Whatever adds up the ledger or wallets calls `book_due` first, so that figures never depend on a background job. The
 job books what nobody reads.

@@ -98,7 +98,7 @@ def render_error(error: ApiError, accept: str) -> tuple[dict[str, object], str]:
 
 
 class HandlerContext(TypedDict):
-    """What DRF passes to its exception handler."""
+    """The context that DRF passes to its exception handler."""
 
     request: Request
 

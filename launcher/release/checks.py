@@ -1,4 +1,4 @@
-"""What blocks a release: its versions and changelog, and checks by the tools of those who receive it."""
+"""Checks before a release: of its versions and changelog, and by the tools of those who receive it."""
 
 import shutil
 import sys

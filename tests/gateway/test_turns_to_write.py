@@ -11,7 +11,7 @@ from licensing.requesters.numbers import reserve
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL needs no turns.")
 def test_a_transaction_that_has_begun_waits_for_no_turn(account):
-    """Whoever has the turn waits for the database's lock, which the transaction holds."""
+    """The holder of the turn waits for the database's lock, which the transaction holds."""
 
     def write() -> list[int]:
         try:

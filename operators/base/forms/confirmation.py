@@ -98,7 +98,7 @@ def confirm(
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """What an action asks before `perform` is called, see `confirm`.
+    """The question that an action asks before it calls `perform` (see `confirm`).
 
     `perform` receives the cleaned data of `form`, if there is one. It may return the page to show next. Otherwise the
     next page shows its message or, if it returns something else, `done`. That page is the object's, or `next_page`.
