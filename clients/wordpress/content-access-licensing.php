@@ -427,10 +427,7 @@ function outage($answer): array
     if (is_wp_error($answer)) {
         $message = $answer->get_error_message();
         $code = $answer->get_error_code();
-        if ($code === 'unconfigured') {
-            return [$code, $message];
-        }
-        return [$code, "The licensing service cannot be reached: $message"];
+        return [$code, $code === 'unconfigured' ? $message : "The licensing service cannot be reached: $message"];
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
@@ -447,15 +444,14 @@ function outage($answer): array
         . "$status $text"];
 }
 
-/** Log the line unless its reason was logged in the last LOG_SECONDS. Return whether it is logged. */
-function log_once(string $reason, string $line): bool
+/** Log the line unless its reason was logged in the last LOG_SECONDS. */
+function log_once(string $reason, string $line): void
 {
     $key = LOGGED . md5($reason);
-    if (get_transient($key)) {
-        return false;
+    if (!get_transient($key)) {
+        set_transient($key, 1, LOG_SECONDS);
+        error_log($line);
     }
-    set_transient($key, 1, LOG_SECONDS);
-    return error_log($line);
 }
 
 /** Return the headers of the question. */
