@@ -12,7 +12,7 @@ from accounts.plans.services import time_zone_changed
 from analytics.events import access_summaries
 from analytics.events.retention import before_removal
 from analytics.examples import ADJUSTMENT
-from analytics.ledger.due import bookers
+from analytics.ledger.due import credit_bookers
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.payments.examples import PAYMENT
 from analytics.payments.serializers import PaymentSerializer
@@ -43,7 +43,7 @@ def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
 
 
 time_zone_changed.connect(follow_zone)
-bookers.append(settle_wallets)
+credit_bookers.append(settle_wallets)
 register("wallet", WalletSerializer(), WALLET)
 register("grant", GrantSerializer(), GRANT)
 deadlines.register(

@@ -17,7 +17,9 @@ from kit.storage.reading import stored_now
 Failures = dict[str, Exception]  # the first one of each account
 FAILURES = (DatabaseError, OverflowError)  # of a single row, such as an amount that the database cannot hold
 # Each books what is due at a moment, of one account or of all, and returns how much that was and the failures.
-bookers: list[Callable[[str | None, datetime], tuple[int, Failures]]] = []
+Booker = Callable[[str | None, datetime], tuple[int, Failures]]
+bookers: list[Booker] = []  # of entries of the ledger
+credit_bookers: list[Booker] = []  # of wallets, which no revenue depends on
 
 
 def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int, Failures]:
@@ -25,9 +27,17 @@ def book_due(account_id: str | None, until: datetime | None = None) -> tuple[int
 
     Returns how many, and the failures. Readers ignore failures, because the job logs them.
     """
-    until = until or stored_now()
+    return book_by([*bookers, *credit_bookers], account_id, until or stored_now())
+
+
+def book_charges(account_id: str) -> None:
+    """Book what is due of the account's ledger, for readers of nothing but revenue."""
+    book_by(bookers, account_id, stored_now())
+
+
+def book_by(chosen: list[Booker], account_id: str | None, until: datetime) -> tuple[int, Failures]:
     booked, failed = 0, Failures()
-    for book in bookers:
+    for book in chosen:
         count, failures = book(account_id, until)
         booked += count
         failed = {**failures, **failed}

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics import windows
-from analytics.ledger.due import book_due
+from analytics.ledger.due import book_charges
 from analytics.rates.conversion import check_currency
 from analytics.revenue.report import first_entry, revenue_report
 from analytics.revenue.serializers import RevenueReportSerializer, present
@@ -41,7 +41,7 @@ class RevenueViewSet(AccountViewSet):
 
         Entries without an exchange rate are left out of the converted figures and listed in `unconverted`.
         """
-        book_due(self.account_id)
+        book_charges(self.account_id)
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))
