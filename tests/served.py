@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from django.conf import settings
 from psycopg import sql
 
 from tests import templates
-from tests.faults.harness import Deployment, deployed
+from tests.faults.harness import Deployment
 
 
 class Service(NamedTuple):
@@ -35,18 +35,24 @@ def database_on_postgresql(name: str) -> Iterator[str]:
 
 
 @contextmanager
+def installed(directory: Path) -> Iterator[Deployment]:
+    """Yield an installation with a migrated database of its own, without a running server."""
+    with ExitStack() as stack:
+        url = ""
+        if settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+            name = f"{directory.name}_{os.getpid()}"
+            url = stack.enter_context(database_on_postgresql(name))
+        installation = stack.enter_context(closing(Deployment(directory, DATABASE_URL=url)))
+        if not url:
+            installation.migrate()
+        yield installation
+
+
+@contextmanager
 def served(directory: Path) -> Iterator[Deployment]:
-    if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-        with deployed(directory) as server:
-            yield server
-        return
-    with database_on_postgresql(f"served_{os.getpid()}") as url:
-        server = Deployment(directory, DATABASE_URL=url)
-        try:
-            server.start()
-            yield server
-        finally:
-            server.close()
+    with installed(directory) as server:
+        server.start()
+        yield server
 
 
 @pytest.fixture(scope="session")

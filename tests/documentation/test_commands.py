@@ -2,7 +2,7 @@ import gzip
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from django.core.management import get_commands
 
 from tests.documentation.blocks import block, blocks, commands
 from tests.faults.harness import Deployment
-from tests.served import Service
+from tests.served import installed
 
 # Commands that are documented without their arguments, or are run elsewhere for a reason.
 ELSEWHERE = {
@@ -37,10 +37,18 @@ RATES = "Date,USD,JPY,\n2026-10-30,1.1172,175.68,\n"
 Run = Callable[[str], str]
 
 
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """An installation apart from the shared service: `update_crawlers`, for one, changes it for all accounts."""
+    with installed(tmp_path_factory.mktemp("commands")) as made:
+        yield made
+
+
 @pytest.fixture
-def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
+def run(installation: Deployment, tmp_path: Path) -> Run:
     """Run a documented command with real values for its placeholders; return its output."""
-    key = running.manage("create_api_key", "--account", service.account, "--name", "Old", "--type", "secret")
+    [(account, *_)] = installation.ask_shell("accounts", 1)
+    key = installation.manage("create_api_key", "--account", account, "--name", "Old", "--type", "secret")
     files = {
         "artworks.jsonl.gz": gzip.compress(json.dumps({**ARTWORK, "subjects": ["moon"]}).encode()),
         "index.csv": INDEX.encode(),
@@ -50,7 +58,7 @@ def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    placeholders = {"acc_…": service.account, "key_…": key["id"], "N": "400", "NAME": service.account}
+    placeholders = {"acc_…": account, "key_…": key["id"], "N": "400", "NAME": account}
     of_command = {"import_exchange_rates": "rates.csv", "update_crawlers": "crawlers.json"}
 
     def run(printed: str) -> str:
@@ -58,7 +66,7 @@ def run(running: Deployment, service: Service, tmp_path: Path) -> Run:
         filled = [placeholders.get(argument, argument) for argument in arguments]
         filled = [of_command.get(name, argument) if argument == "FILE" else argument for argument in filled]
         filled = [str(tmp_path / argument) if argument in files else argument for argument in filled]
-        return str(running.ask_shell("manage", name, *filled))
+        return str(installation.ask_shell("manage", name, *filled))
 
     return run
 
