@@ -104,7 +104,7 @@ def installed(monkeypatch, tmp_path):
     return locks
 
 
-def test_a_set_up_keeps_the_extras_that_the_installation_had(installed, monkeypatch):
+def test_a_set_up_keeps_the_extras_that_the_installation_had_even_if_it_was_cut_short(installed, monkeypatch):
     assert run.main(["setup"]) == 0
     assert installed == ["requirements.txt"]
     assert run.main(["setup", "--archive"]) == 0
@@ -116,8 +116,6 @@ def test_a_set_up_keeps_the_extras_that_the_installation_had(installed, monkeypa
     assert run.main(["setup"]) == 0
     assert installed == ["requirements.txt", "requirements-archive.txt"]
 
-
-def test_a_set_up_that_was_cut_short_keeps_the_extras_and_begins_again(installed, monkeypatch):
     run.main(["setup", "--archive"])
     stamp = installing.VENV / "setup.lock"
     stamp.write_text(installing.ARCHIVE)
@@ -192,21 +190,14 @@ def commands(monkeypatch, tmp_path):
     return called
 
 
-@pytest.mark.parametrize("named", ["tests/commands/test_run.py", "tests/commands/test_run.py::test_a", "-knewest"])
-def test_named_tests_run_in_one_process_on_sqlite(commands, named):
-    assert run.main(["test", named]) == 0
-    [command] = commands
-    assert command[-3:] == ["-m", "pytest", named]
-
-
-def test_named_tests_run_in_one_process_and_folders_whole(commands):
+def test_named_tests_run_in_one_process_and_folders_whole_on_both_databases(commands):
+    for named in ("tests/commands/test_run.py", "tests/commands/test_run.py::test_a", "-knewest"):
+        assert run.main(["test", named]) == 0
+        assert commands.pop()[-3:] == ["-m", "pytest", named]
+        assert commands == []
     assert run.main(["test", "--leg", "postgresql", "tests/commands/test_run.py"]) == 0
-    [command] = commands
-    assert "tests.services" in command
-    assert "-n" not in command
-
-
-def test_a_folder_runs_whole_on_both_databases(commands):
+    command = commands.pop()
+    assert ("tests.services" in command, "-n" in command) == (True, False)
     assert run.main(["test", "tests/commands"]) == 0
     assert ["tests.services" in command for command in commands] == [False, True]
     for command in commands:
@@ -231,12 +222,10 @@ def test_two_phases_in_process_share_the_workers_of_one(monkeypatch):
         assert testing.add_workers([], phases=2)[1] == each
 
 
-def test_samples_can_be_repeated_and_fast_runs_have_some_cases(commands):
+def test_samples_can_be_repeated_and_fast_runs_have_some_cases_of_each_test_on_sqlite(commands):
     assert run.main(["test", "--sample", "7", "--leg", "sqlite"]) == 0
     assert [command[command.index("--sample") + 1] for command in commands] == ["7", "7", "7"]
-
-
-def test_a_fast_run_has_some_cases_of_each_test_on_sqlite(commands):
+    commands.clear()
     assert run.main(["test", "--fast"]) == 0
     [command] = commands
     assert command[command.index("--most-cases") + 1] == "4"
@@ -388,7 +377,7 @@ def test_a_set_up_keeps_its_packages_if_those_of_the_documentation_are_cut_short
 
 def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monkeypatch, tmp_path):
     built, page, steps = tmp_path / "site" / "build.json", tmp_path / "docs" / "start" / "page.md", []
-    for path in (built, page):
+    for path in (page, built):  # the folder of the page is a source, too, and older than the site
         path.parent.mkdir(parents=True)
         path.touch()
     stamp = tmp_path / "setup.lock"
