@@ -49,7 +49,9 @@ def decided() -> list[tuple[Any, ...]]:
     return sorted((created.isoformat()[11:], *map(str, rest)) for created, *rest in events)
 
 
-def test_its_curl_line_is_allowed_again_and_again(settings: Any) -> None:
+def test_its_curl_line_is_allowed_again_and_again_and_a_second_demo_is_made_only_where_asked_for(
+    settings: Any,
+) -> None:
     settings.HOST, settings.PORT = "0.0.0.0", 8123  # noqa: S104
     url, headers, body = curl(seed()["curl"])
     assert url == "http://127.0.0.1:8123/v1/access/check"
@@ -58,12 +60,12 @@ def test_its_curl_line_is_allowed_again_and_again(settings: Any) -> None:
         reply = client.post("/v1/access/check", body)
         assert (reply.status, reply["allowed"]) == (200, True)
 
-
-def test_a_second_demo_is_made_only_where_it_is_asked_for_and_has_another_name() -> None:
-    seed()
     with pytest.raises(CommandError, match="add --beside"):
         seed()
-    seed("--beside")
+    text = printed("seed_demo", "--days", "3", "--beside")  # people get the account, the keys and the line
+    assert Account.objects.latest("created").pk in text
+    assert "svc_sk_" in text
+    assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")
     assert len(set(Account.objects.values_list("name", flat=True))) == 2
 
 
@@ -129,13 +131,6 @@ def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(demo_account, "register_policies", read)
     with pytest.raises(RuntimeError, match="0 decisions were read"):
         seed("--days", "1000")
-
-
-def test_people_get_the_account_the_keys_and_the_line() -> None:
-    text = printed("seed_demo", "--days", "3")
-    assert Account.objects.get().pk in text
-    assert "svc_sk_" in text
-    assert text.rstrip().splitlines()[-1].lstrip().startswith("curl -s http://")
 
 
 def test_items_can_come_from_files(tmp_path: Path) -> None:

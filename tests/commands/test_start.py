@@ -89,10 +89,10 @@ def test_a_port_that_is_given_back_is_free():
     check_free("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])  # an address of others, a name of nobody
-def test_a_host_that_is_not_this_machine_is_named(host, monkeypatch):
-    with pytest.raises(CommandError, match=f"Set HOST to an address of this machine, .*, not '{host}'"):
-        check_free(host, 8000)
-    monkeypatch.setenv("HOST", host)
-    with pytest.raises(run.RunError, match="Set HOST to an address of this machine"):
-        run.check_port()
+def test_a_host_that_is_not_this_machine_is_named(monkeypatch):
+    for host in ("192.0.2.1", "nowhere.invalid"):
+        with pytest.raises(CommandError, match=f"Set HOST to an address of this machine, .*, not '{host}'"):
+            check_free(host, 8000)
+        monkeypatch.setenv("HOST", host)
+        with pytest.raises(run.RunError, match="Set HOST to an address of this machine"):
+            run.check_port()
