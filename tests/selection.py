@@ -263,7 +263,7 @@ EVERY_SECOND_SAMPLE: tuple[dict[str, list[str]], dict[str, list[str]]] = (
         "release": ["test_records"],
     },
     {
-        "admin": ["test_archived_decisions", "test_words"],
+        "admin": ["test_archived_decisions"],
         "analytics": ["test_archive", "test_archive_reading", "test_archive_report"],
         "clients": ["test_typescript"],
         "decisions": ["test_one_more_fact"],

@@ -1,6 +1,7 @@
-"""Finds markup that a page shows as text: tags of its own, escapes, and template tags that were not rendered."""
+"""The words of a page, and markup that it shows as text: its own tags, escapes, and unrendered template tags."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 UNSHOWN = {"script", "style", "pre", "code", "textarea"}  # scripts, and files that pages quote
@@ -37,3 +38,14 @@ def markup_in(html: str) -> list[str]:
     shown = Shown()
     shown.feed(html)
     return [text.strip()[:200] for text in shown.texts if MARKUP.search(text)]
+
+
+CODE = re.compile(r"<(script|style|pre|code|svg)\b.*?</\1>", re.DOTALL)
+SPOKEN = re.compile(r'\b(?:aria-label|title|placeholder|alt)="([^"]*)"')
+ANY_TAG = re.compile(r"<[^>]*>")
+
+
+def words_of(html: str) -> str:
+    """Return what a page shows and what screen readers say; not its codes and addresses."""
+    shown = CODE.sub(" ", html)
+    return unescape(" ".join([ANY_TAG.sub(" ", shown), *SPOKEN.findall(shown)]))
