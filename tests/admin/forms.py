@@ -1,6 +1,7 @@
 """Read a page's form as a browser would send it, and submit it with changed fields."""
 
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
@@ -57,9 +58,13 @@ def html_of(client: Any, address: str, **query: Any) -> str:
 
 def submit(client: Any, address: str, **fields: Any) -> Any:
     """Open the page, fill in the fields and submit its form; return the reply."""
-    opened = client.get(address)
-    assert opened.status_code == 200, (opened.status_code, opened.headers.get("Location"))
-    return client.post(address, as_sent({**form_values(opened.content.decode()), **fields}))
+    return open_form(client, address)(**fields)
+
+
+def open_form(client: Any, address: str) -> Callable[..., Any]:
+    """Open the page; return a function that fills in its form and submits it, each time as it was opened."""
+    values = form_values(html_of(client, address))
+    return lambda **fields: client.post(address, as_sent({**values, **fields}))
 
 
 def confirmed(client: Any, reply: Any) -> Any:

@@ -38,12 +38,16 @@ def used(account, other_account):
     return keys[0]
 
 
-def test_the_page_lists_the_deleted_objects_and_asks_for_the_name(admin, account, used):
+def test_the_page_lists_the_deleted_objects_asks_for_the_name_and_is_the_superusers(admin, account, used, sign_in):
     assert "Its entries in the audit log remain." in admin.get(page_of(account)).content.decode()
     assert page_of(account) in admin.get(change_url(account)).content.decode()
     reply = submit(admin, page_of(account), name="Another")
     assert f"This is not the name. Type {account.name}." in reply.content.decode()
     assert Account.objects.filter(pk=account.pk).exists()
+
+    client = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
+    assert client.get(page_of(account)).status_code == 403
+    assert page_of(account) not in client.get(change_url(account)).content.decode()
 
 
 def test_archived_decisions_are_counted(account, other_account, used):
@@ -90,12 +94,6 @@ def test_accounts_with_a_ledger_or_too_many_decisions_stay(admin, account, used,
     ledger.add(account)
     with pytest.raises(CommandError, match="has a ledger"):
         call_command("delete_account", account.pk, "--name", account.name)
-
-
-def test_only_superusers_delete_accounts(sign_in, account):
-    client = sign_in(create_operator("ed", role="Editor", accounts=[account])[0])
-    assert client.get(page_of(account)).status_code == 403
-    assert page_of(account) not in client.get(change_url(account)).content.decode()
 
 
 def test_the_command_deletes_the_named_account(account, used):

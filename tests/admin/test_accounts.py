@@ -37,19 +37,17 @@ def test_another_plan_is_asked_about_and_holds_from_the_next_request_on(admin):
     assert api.get("/v1/content").headers["X-RateLimit-Limit"] == "300"
 
 
-def test_a_stale_form_does_not_undo_a_changed_plan(admin, account):
+def test_an_enterprise_account_gets_its_own_limits_which_no_stale_form_undoes(admin, account):
+    assert "1,000,000 questions of proxies a minute, 10,000,000 a day" in admin.get(plan(account)).content.decode()
+    assert submit(admin, plan(account), edge_requests_per_minute="500").status_code == 302
+    account.refresh_from_db()
+    assert account.edge_limits == (500, 10_000_000)
+
     opened = form_values(admin.get(plan(account)).content.decode())
     services.update_account(account, {"requests_per_minute": 7})
     assert "while you had it open" in admin.post(plan(account), {**opened, "requests_per_day": "9"}).content.decode()
     account.refresh_from_db()
     assert account.limits == (7, 1_000_000)
-
-
-def test_an_enterprise_account_gets_its_own_limits_at_the_edge(admin, account):
-    assert "1,000,000 questions of proxies a minute, 10,000,000 a day" in admin.get(plan(account)).content.decode()
-    assert submit(admin, plan(account), edge_requests_per_minute="500").status_code == 302
-    account.refresh_from_db()
-    assert account.edge_limits == (500, 10_000_000)
 
 
 def test_an_account_gets_another_name_and_nothing_else(admin, account):

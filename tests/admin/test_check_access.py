@@ -7,7 +7,7 @@ from analytics.models import AccessEvent
 from kit.values.timestamps import parse_timestamp
 from licensing.policies.models import Policy, PolicyRevision
 from tests import factories
-from tests.admin.forms import form_values, submit
+from tests.admin.forms import form_values, open_form, submit
 
 PAGE = reverse("admin:check_access")
 
@@ -81,9 +81,9 @@ def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api
     assert "Unknown requester" not in html_of(submit(admin, PAGE, item=item.pk, requester="org_b"))
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
+def test_invalid_values_are_reported_at_their_fields(admin, item):
+    send = open_form(admin, PAGE)
+    for fields, message in (
         ({"item": "no-such"}, "There is no content item"),
         ({"item": ""}, "This field is required"),
         ({"ip": "here"}, "Must be an IP address"),
@@ -91,10 +91,8 @@ def test_an_unknown_requester_is_named_as_one_with_the_customer_meant(admin, api
         ({"at": "soon"}, "Must be an ISO 8601 timestamp"),
         ({"at": "1969-12-31"}, "Must be in the years 2000 to "),
         ({"at": "9999-12-31"}, "Must be in the years 2000 to "),
-    ],
-)
-def test_invalid_values_are_reported_at_their_fields(admin, item, fields, message):
-    assert message in html_of(submit(admin, PAGE, **{**ASKED, **fields}))
+    ):
+        assert message in html_of(send(**{**ASKED, **fields})), message
 
 
 def test_pages_times_and_items_without_a_policy_are_decided(admin, account, policy):
@@ -141,7 +139,9 @@ def again(client, decision):
     return html_of(client.get(reply.headers["Location"]))
 
 
-def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, policy, decision):
+def test_a_recorded_decision_is_decided_again_by_the_rules_of_now_for_its_own_account(
+    admin, api, policy, decision, staff, sign_in, other_account
+):
     assert "Now: <strong>allowed</strong>" in again(admin, decision)
     api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
     html = again(admin, decision)
@@ -156,8 +156,6 @@ def test_a_recorded_decision_is_decided_again_by_the_rules_of_now(admin, api, po
     assert values["ip"] == ["203.0.113.9"]
     assert AccessEvent.objects.count() == 1
 
-
-def test_a_decision_is_offered_to_its_own_account(admin, decision, staff, sign_in, other_account):
     html = html_of(admin.get(reverse("admin:analytics_accessevent_change", args=[decision])))
     assert "Decide this again now" in html
     rights = ("licensing.view_policy", "licensing.view_content", "analytics.view_accessevent")
@@ -189,11 +187,16 @@ def test_a_decision_is_kept_as_an_example_of_its_policy(admin, account, policy, 
     ]
 
 
-def test_an_example_is_kept_once_unless_the_decision_is_outdated(admin, policy, item):
+def test_an_example_is_kept_once_and_not_if_the_decision_is_outdated(admin, api, policy, item):
+    html = html_of(submit(admin, PAGE, **ASKED))
+    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
+    assert "The decision is different now" in html_of(keep(admin, html))
+    assert Policy.objects.get().tests == []
+
     html = html_of(submit(admin, PAGE, **ASKED))
     keep(admin, html)
     assert "already has this test" in html_of(admin.get(keep(admin, html).headers["Location"]))
-    assert Policy.objects.get().version == 2
+    assert Policy.objects.get().version == 3
 
 
 @pytest.mark.parametrize(
@@ -228,13 +231,6 @@ def test_an_observed_decision_is_kept_as_it_would_be_enforced(admin, account, po
     assert "(observed)" in html
     keep(admin, html)
     assert Policy.objects.get().tests[0]["expect"] == {"allowed": False, "reason": "no_license"}
-
-
-def test_an_outdated_decision_is_not_kept(admin, api, policy, item):
-    html = html_of(submit(admin, PAGE, **ASKED))
-    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.DENY_ALL]})
-    assert "The decision is different now" in html_of(keep(admin, html))
-    assert Policy.objects.get().tests == []
 
 
 def test_an_operator_who_may_not_change_policies_keeps_no_example(staff, sign_in, account, item):

@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 from django.urls import reverse
 
@@ -5,7 +7,7 @@ from accounts.models import AuditEntry
 from licensing.content.models import Content
 from operators.base.links import change_url, list_url
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import open_form, submit
 
 ADD = reverse("admin:licensing_content_add")
 
@@ -77,6 +79,7 @@ def test_an_item_is_added_as_the_api_would_show_it(admin, account, api):
 
 
 def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account, items, other_account):
+    send = partial(open_form(admin, ADD), account=account.pk, title="New")
     for field, value, message in (
         ("source", "ftp://example.com", "Must be an http(s) URL"),
         ("external_id", "2026/a-1", "There is an item with the externalId"),
@@ -95,12 +98,12 @@ def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account
         ("tags", "x" * 101, "100 characters"),
         ("tags", "a\0b", "must not contain the character U+0000"),
     ):
-        reply = submit(admin, ADD, account=account.pk, title="New", **{field: value})
+        reply = send(**{field: value})
         assert reply.status_code == 200
         assert message in str(reply.context["adminform"].form.errors[field])
         assert not Content.objects.filter(title="New").exists()
     foreign = factories.policy(other_account)
-    reply = submit(admin, ADD, account=account.pk, title="New", policy=foreign.pk)
+    reply = send(policy=foreign.pk)
     assert "There is no policy" in str(reply.context["adminform"].form.errors["policy"])
 
 

@@ -60,7 +60,9 @@ def asked(account, api, item):
     return held
 
 
-def test_pages_of_a_requester_and_an_item_have_30_days_of_decisions_and_revenue(admin, asked, item, account):
+def test_pages_of_a_requester_and_an_item_have_30_days_of_figures_and_lead_to_licences_and_checks(
+    admin, asked, item, account
+):
     html = html_of(admin, change_url(asked.requester))
     assert [figure(html, f"of-one-{name}") for name in ("total", "allowed", "denied")] == ["5", "3", "2"]
     assert "outcome=no_license" in html
@@ -72,8 +74,20 @@ def test_pages_of_a_requester_and_an_item_have_30_days_of_decisions_and_revenue(
     assert revenue(html) == ["0.15 USD"]
     assert "The last 30 days" not in admin.get(reverse("admin:licensing_content_add")).content.decode()
 
+    form = form_values(html_of(admin, follow(admin, "licensing_requester_issue_license", asked.requester.pk)))
+    assert (form["requester_own_id"], form["account"]) == (["org_acme"], [asked.account_id])
+    form = form_values(html_of(admin, follow(admin, "licensing_content_issue_license", item.pk)))
+    assert (form["content_ids"], form["account"]) == ([item.pk], [item.account_id])
 
-def test_an_items_page_has_the_active_licences_that_cover_it(admin, account, item):
+    form = form_values(html_of(admin, follow(admin, "licensing_requester_check_access", asked.requester.pk)))
+    assert form["requester"] == ["org_acme"]
+    form = form_values(html_of(admin, follow(admin, "licensing_content_check_access", item.pk)))
+    assert form["item"] == [item.pk]
+    html = html_of(admin, change_url(asked.requester))
+    assert reverse("admin:licensing_requester_check_access", args=[asked.requester.pk]) in html
+
+
+def test_the_licences_on_the_pages_of_an_item_and_a_requester(admin, account, item):
     other = factories.content(account)
     covering = {
         "whole": {},
@@ -91,8 +105,6 @@ def test_an_items_page_has_the_active_licences_that_cover_it(admin, account, ite
     assert all(name in told for name in covering)
     assert not any(name in told for name in (*beside, "ended", "revoked"))
 
-
-def test_the_licences_of_a_requester_begin_with_the_next_to_end(admin, account):
     now = timezone.now()
     old = factories.license(
         account, license_type="ended", starts_at=now - timedelta(9), expires_at=now - timedelta(hours=1)
@@ -102,20 +114,6 @@ def test_the_licences_of_a_requester_begin_with_the_next_to_end(admin, account):
     factories.license(account, license_type="for-ever")
     told = section(html_of(admin, change_url(old.requester)), "of-one-licenses")
     assert re.findall("in-a-week|in-a-year|for-ever|ended", told) == ["in-a-week", "in-a-year", "for-ever", "ended"]
-
-
-def test_a_requester_and_an_item_lead_to_new_licences_and_checks(admin, asked, item):
-    form = form_values(html_of(admin, follow(admin, "licensing_requester_issue_license", asked.requester.pk)))
-    assert (form["requester_own_id"], form["account"]) == (["org_acme"], [asked.account_id])
-    form = form_values(html_of(admin, follow(admin, "licensing_content_issue_license", item.pk)))
-    assert (form["content_ids"], form["account"]) == ([item.pk], [item.account_id])
-
-    form = form_values(html_of(admin, follow(admin, "licensing_requester_check_access", asked.requester.pk)))
-    assert form["requester"] == ["org_acme"]
-    form = form_values(html_of(admin, follow(admin, "licensing_content_check_access", item.pk)))
-    assert form["item"] == [item.pk]
-    html = html_of(admin, change_url(asked.requester))
-    assert reverse("admin:licensing_requester_check_access", args=[asked.requester.pk]) in html
 
 
 def follow(client, name, pk):
@@ -159,7 +157,7 @@ def test_a_renewal_begins_where_the_old_one_ends_with_the_same_terms(admin, acco
         assert getattr(renewed, name) == getattr(held, name)
 
 
-def test_the_renewal_of_one_that_has_ended_begins_now(admin, account):
+def test_a_licence_with_an_end_is_renewed_and_one_without_is_not(admin, account):
     ended = timezone.now() - timedelta(days=100)
     held = factories.license(account, starts_at=ended - timedelta(days=10), expires_at=ended)
     form = form_values(html_of(admin, follow(admin, "licensing_license_renew", held.pk)))
@@ -167,8 +165,6 @@ def test_the_renewal_of_one_that_has_ended_begins_now(admin, account):
     assert form["starts_at_0"] == [f"{today:%Y-%m-%d}"]
     assert form["expires_at_0"] == [f"{today + timedelta(days=10):%Y-%m-%d}"]
 
-
-def test_licences_without_an_end_to_follow_cannot_be_renewed(admin, account):
     endless = factories.license(account)
     revoked = revoke_license(factories.license(account, expires_at=timezone.now() + timedelta(days=9)))
     for held in (endless, revoked):

@@ -37,14 +37,12 @@ def found(client, **query):
     return [event.pk for event in listed(client, list_url(AccessEvent, **query))]
 
 
-def test_the_list_shows_the_page_of_each_decision_at_the_edge(admin, decided):
+def test_the_list_shows_the_page_of_each_decision_at_the_edge_and_its_item(admin, decided, account, site, ask):
     shown = html.unescape(admin.get(list_url(AccessEvent)).content.decode())
     for address in ("pub.example/premium/a", "pub.example/premium/b", "other.example/a", "The item"):
         assert shown.count(f">{address}<") == 1
     assert "?x=1<" not in shown
 
-
-def test_an_item_asked_for_at_the_edge_is_shown_with_its_page(admin, account, site, ask):
     factories.content(account, title="A <b>", source="https://pub.example/items/a<b>")
     ask("/items/a%3Cb%3E")
     assert "A &lt;b&gt; (pub.example/items/a%3Cb%3E)" in admin.get(list_url(AccessEvent)).content.decode()

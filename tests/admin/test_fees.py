@@ -32,7 +32,7 @@ def test_a_licence_is_issued_with_a_fee_that_the_customer_s_page_announces(admin
     assert LedgerEntry.objects.filter(type="fee").count() == 2
 
 
-def test_a_fee_is_issued_whole_and_its_entries_are_listed(admin, account, clock):
+def test_a_fee_is_issued_whole_changed_and_ended(admin, account, clock):
     reply = issue(admin, account, fee_amount="50", fee_currency="EUR")
     assert "amount, currency and period, or none of them" in str(reply.context["adminform"].form.errors["fee_every"])
     clock.set("2026-01-10T00:00:00Z")
@@ -40,8 +40,6 @@ def test_a_fee_is_issued_whole_and_its_entries_are_listed(admin, account, clock)
     clock.set("2026-03-20T00:00:00Z")
     assert "150.00 EUR" in html_of(admin, list_url(LedgerEntry, type__exact="fee"))
 
-
-def test_a_fee_is_changed_and_ended(admin, account, clock):
     clock.set("2026-01-10T00:00:00Z")
     held = factories.license(account, **TERMS)
     page = change_url(held)

@@ -43,12 +43,19 @@ def booked(account, clock):
         ledger.add(account, amount, currency=currency, occurred_at=clock.now - timedelta(days=days))
 
 
-def test_earnings_are_compared_with_the_previous_period_in_each_currency(admin, booked):
+def test_earnings_are_compared_with_the_previous_period_and_lead_to_their_entries(
+    admin, booked, account, other_account
+):
     told = text_of(admin, "earned", currency="USD")
     assert told == (
         "Earned 7.00 USD nothing in as many days before 30.00 EUR +140.00 % against 12.50 in as many days before "
         "0 JPY -100.00 % against 5 in as many days before"
     )
+
+    assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
+    ledger.add(other_account, "9", currency="EUR")
+    [entry] = listed(admin, links(card(admin, "earned", account=account.pk))["30.00 EUR"])
+    assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
 
 
 def figure(client, name, **query):
@@ -67,18 +74,6 @@ def test_earnings_equal_the_revenue_below_them(admin, booked, clock, currency):
     assert told.startswith(f"Earned {total} {currency} {change} against ")
     assert told.count("%") == 1
     assert "7.00 USD" in told
-
-
-def test_earnings_link_to_their_entries_and_show_currencies_without_rates(admin, booked, account, other_account):
-    assert "30.00 EUR" in text_of(admin, "earned", currency="CHF")
-    ledger.add(other_account, "9", currency="EUR")
-    [entry] = listed(admin, links(card(admin, "earned", account=account.pk))["30.00 EUR"])
-    assert (entry.account_id, entry.currency, entry.amount) == (account.pk, "EUR", 30)
-
-
-def test_where_nothing_was_earned_a_licence_is_offered(admin, account):
-    check(account, "org_zero")
-    assert links(card(admin, "earned")) == {"issue a licence": reverse("admin:licensing_license_add")}
 
 
 @pytest.fixture
@@ -176,11 +171,14 @@ def test_customers_with_a_licence_who_were_denied_before_the_searched_decisions_
     assert "No customer with a current or former licence was denied. Searched in the newest 2 decisions." in shown
 
 
-def test_an_account_without_problems_is_told_so(admin, account):
+def test_an_account_without_problems_is_told_so_and_offered_a_licence_to_issue(admin, account):
     check(account, factories.LICENSED_REQUESTER)
     assert "Nobody was refused for lack of a licence." in text_of(admin, "refused")
     check(account, factories.LICENSED_REQUESTER)
     assert text_of(admin, "hand") == "Needs a hand Nothing does."
+
+    check(account, "org_zero")
+    assert links(card(admin, "earned")) == {"issue a licence": reverse("admin:licensing_license_add")}
 
 
 def test_problems_are_listed_with_links(admin, account, clock):

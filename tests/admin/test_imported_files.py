@@ -20,13 +20,22 @@ def test_abandoned_files_are_deleted_after_a_day(admin, bring):
     assert files() == []
 
 
-def test_only_the_operator_who_uploaded_a_file_finds_it(admin, account, bring, sign_in, staff):
+def test_a_file_is_private_found_by_its_operator_alone_and_goes_after_the_import(
+    admin, account, bring, sign_in, staff
+):
     address = bring()
     client = sign_in(staff(is_superuser=True))
     assert client.get(address).headers["Location"] == START
     assert client.post(address, {"import": "1"}).headers["Location"] == START
     assert client.get(f"{address}bad-rows.csv").status_code == 404
     assert not Content.objects.exists()
+
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
+    assert uploads.directory().stat().st_mode & 0o077 == 0
+    assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
+    assert str(uploads.directory()).startswith(str(settings.DATA_DIR))
+    admin.post(address, {"import": "1"})
+    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]
 
 
 def test_files_and_chosen_columns_are_there_after_another_login(admin, account, bring, sign_in):
@@ -41,13 +50,3 @@ def test_files_and_chosen_columns_are_there_after_another_login(admin, account, 
     assert again.get(address).status_code == 200
     again.post(address, {"import": "1"})
     assert Content.objects.exists()
-
-
-def test_the_file_is_private_and_goes_after_the_import(admin, bring):
-    address = bring()
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "data", "json"]
-    assert uploads.directory().stat().st_mode & 0o077 == 0
-    assert all((uploads.directory() / name).stat().st_mode & 0o077 == 0 for name in files())
-    assert str(uploads.directory()).startswith(str(settings.DATA_DIR))
-    admin.post(address, {"import": "1"})
-    assert [one.rpartition(".")[2] for one in files()] == ["bad", "json"]

@@ -11,7 +11,7 @@ from django.utils.html import strip_tags
 from analytics.models import LedgerEntry
 from operators.base.links import change_url, list_url
 from tests import factories, ledger
-from tests.admin.forms import confirmed, submit
+from tests.admin.forms import confirmed, open_form, submit
 
 ADJUST = reverse("admin:analytics_ledgerentry_add")
 
@@ -39,22 +39,20 @@ def test_an_adjustment_is_added_with_a_reason_and_linked(admin, account):
     assert change_url(held) in page
 
 
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
+def test_an_adjustment_that_makes_no_sense_is_refused_at_the_field(admin, account):
+    send = open_form(admin, ADJUST)
+    given = {"account": account.pk, "amount": "1", "currency": "EUR", "description": "For a test"}
+    for fields, field in (
         ({"amount": "0"}, "amount"),
         ({"description": ""}, "description"),
         ({"of_license": "lic_none"}, "of_license"),
         ({"of_requester": "nobody"}, "of_requester"),
         ({"occurred_at_0": "2999-01-01", "occurred_at_1": "00:00"}, "occurred_at"),
-    ],
-)
-def test_an_adjustment_that_makes_no_sense_is_refused_at_the_field(admin, account, fields, field):
-    given = {"account": account.pk, "amount": "1", "currency": "EUR", "description": "For a test", **fields}
-    reply = submit(admin, ADJUST, **given)
-    assert reply.status_code == 200
-    assert reply.context["adminform"].form.errors[field]
-    assert not LedgerEntry.objects.exists()
+    ):
+        reply = send(**{**given, **fields})
+        assert reply.status_code == 200, field
+        assert reply.context["adminform"].form.errors[field], field
+        assert not LedgerEntry.objects.exists(), field
 
 
 @pytest.fixture

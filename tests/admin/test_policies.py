@@ -9,7 +9,7 @@ from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import form_values, submit
+from tests.admin.forms import form_values, open_form, submit
 from tests.admin.policy_forms import ADD, LIST, confirm, html_of, press, save
 from tests.factories import ALLOW_LICENSED, DENY_ALL
 
@@ -112,9 +112,8 @@ def test_errors_and_lint_are_shown_and_saving_without_a_change_writes_no_version
     assert "error_rules-1-priority" in html
 
 
-@pytest.mark.parametrize(
-    ("button", "actions"),
-    [
+def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy):
+    for button, actions in (
         ("add", ["allow", "allow", "deny"]),
         ("remove-0", ["deny"]),
         ("down-0", ["deny", "allow"]),
@@ -122,13 +121,12 @@ def test_errors_and_lint_are_shown_and_saving_without_a_change_writes_no_version
         ("up-0", ["allow", "deny"]),
         ("remove-9", ["allow", "deny"]),
         ("nonsense", ["allow", "deny"]),
-    ],
-)
-def test_the_rows_buttons_work_without_scripts_and_save_nothing(admin, policy, button, actions):
-    values = form_values(press(admin, policy, button, name="Typed meanwhile"))
-    assert [values[f"rules-{number}-action"] for number in range(len(actions))] == [[action] for action in actions]
-    assert values["name"] == ["Typed meanwhile"]
-    assert Policy.objects.get().version == 1
+    ):
+        values = form_values(press(admin, policy, button, name="Typed meanwhile"))
+        shown = [values[f"rules-{number}-action"] for number in range(len(actions))]
+        assert shown == [[action] for action in actions], button
+        assert values["name"] == ["Typed meanwhile"], button
+        assert Policy.objects.get().version == 1, button
 
 
 def test_rules_can_be_edited_as_json_and_back(admin, policy):
@@ -145,9 +143,10 @@ def test_rules_can_be_edited_as_json_and_back(admin, policy):
     assert values["rules-0-licenseType"] == ["commercial\nenterprise"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "name", "message"),
-    [
+def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account):
+    policy = factories.policy(account, {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "day"}}, DENY_ALL)
+    send = open_form(admin, change_url(policy))
+    for fields, name, message in (
         ({"rules-0-ip": "10.0.0.1/8"}, "rules-0-ip", "without host bits"),
         ({"rules-0-priority": "first"}, "rules-0-priority", "Must be an integer"),
         ({"rules-0-period": ""}, "rules-0-period", "This field is required"),
@@ -156,14 +155,11 @@ def test_rules_can_be_edited_as_json_and_back(admin, policy):
         ({"rules-0-permissions": "Read All"}, "rules-0-permissions", "Must be a permission"),
         ({"rules-1-default": ""}, "rules-1-default", "Must name a condition"),
         ({"rules-1-permissions": "read"}, "rules-1-permissions", "Only an allow rule"),
-    ],
-)
-def test_invalid_values_are_reported_at_the_fields_of_the_rule(admin, account, fields, name, message):
-    policy = factories.policy(account, {**ALLOW_LICENSED, "rateLimit": {"requests": 1, "period": "day"}}, DENY_ALL)
-    html = html_of(save(admin, policy, **fields))
-    at_field = html[html.index(f'id="error_{name}"') :].partition("</p>")[0]
-    assert message in at_field
-    assert Policy.objects.get().version == 1
+    ):
+        html = html_of(send(_save="Save", **fields))
+        at_field = html[html.index(f'id="error_{name}"') :].partition("</p>")[0]
+        assert message in at_field, name
+        assert Policy.objects.get().version == 1, name
 
 
 def test_confirming_a_change_does_not_overwrite_a_newer_version(admin, policy, item):

@@ -3,7 +3,7 @@ import pytest
 from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import submit
+from tests.admin.forms import open_form, submit
 
 
 @pytest.fixture
@@ -39,16 +39,14 @@ def test_attributes_and_hours_are_written_as_text(admin, policy):
     assert "it is mon-fri 09:00-18:00 in Europe/Berlin" in html
 
 
-@pytest.mark.parametrize(
-    ("name", "typed", "message"),
-    [
+def test_malformed_values_are_reported_at_their_fields(admin, policy):
+    send = open_form(admin, change_url(policy))
+    for name, typed, message in (
         ("rules-0-attributes", "country: DE", "Write a line for each attribute"),
         ("rules-0-attributes", "seats < x", "Must be a number"),
         ("rules-0-schedule", "mon 9 to 5", "Write days, hours and a time zone"),
         ("rules-0-attributes", f"country = {'D' * 50_000}", "Must have at most 50,000 characters."),
         ("rules-0-schedule", "mon 09:00-18:00 Berlin", "Did you mean Europe/Berlin?"),
-    ],
-)
-def test_malformed_values_are_reported_at_their_fields(admin, policy, name, typed, message):
-    html = html_of(save(admin, policy, **{name: typed}))
-    assert message in html.partition(f'id="error_{name}"')[2].partition("<")[0]
+    ):
+        html = html_of(send(_save="Save", **{name: typed}))
+        assert message in html.partition(f'id="error_{name}"')[2].partition("<")[0], typed

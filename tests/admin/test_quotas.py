@@ -1,6 +1,7 @@
 from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from django.urls import reverse
@@ -11,7 +12,7 @@ from analytics.models import LedgerEntry, Payment, Wallet
 from licensing.licenses.models import License
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import confirmed, form_values, submit
+from tests.admin.forms import confirmed, form_values, open_form, submit
 
 ADD = reverse("admin:licensing_license_add")
 PREVIEW = reverse("admin:licensing_license_preview")
@@ -100,6 +101,7 @@ def test_the_preview_and_the_confirmation_say_what_the_quota_does(admin, account
 def test_invalid_quotas_are_named_and_left_out_of_the_preview(admin, account):
     for fields in ({"quota": "x"}, {"afterwards": "charge", "quota": "3"}, {"most_owed": "x"}):
         assert "a month" not in words(admin.post(PREVIEW, {"account": account.pk, **fields}))
+    send = partial(open_form(admin, ADD), account=account.pk, requester_own_id="org_acme", license_type="commercial")
     for fields, wrong in (
         ({"afterwards": "charge"}, "quota"),
         ({"most_owed": "5"}, "quota"),
@@ -109,12 +111,10 @@ def test_invalid_quotas_are_named_and_left_out_of_the_preview(admin, account):
         ({"quota": "0"}, "quota"),
         ({"quota": "2.5"}, "quota"),
     ):
-        reply = submit(
-            admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", **fields
-        )
-        assert wrong in reply.context["adminform"].form.errors
-        assert not License.objects.exists()
-    fields = {**THEN_CHARGED, "quota": "1000000000", "access_amount": "9999999", "confirmed": "1"}
+        reply = send(**fields)
+        assert wrong in reply.context["adminform"].form.errors, fields
+        assert not License.objects.exists(), fields
+    reply = send(**{**THEN_CHARGED, "quota": "1000000000", "access_amount": "9999999", "confirmed": "1"})
     assert reply.context["adminform"].form.errors.keys() == {"quota"}
     assert not License.objects.exists()
     assert not Wallet.objects.exists()

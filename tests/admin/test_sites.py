@@ -1,7 +1,7 @@
 import html
 from decimal import Decimal
+from functools import partial
 
-import pytest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
@@ -20,7 +20,7 @@ from operators.base.links import change_url
 from operators.catalogue.site_terms import observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
-from tests.admin.forms import submit
+from tests.admin.forms import open_form, submit
 from tests.edge.asking import READERS
 
 ADD = "/admin/licensing/site/add/"
@@ -81,22 +81,20 @@ def test_rules_and_mode_of_a_site_are_changed(admin, account):
     assert [rule["pattern"] for rule in site.rendered_rules] == ["/a/*", "/c/*"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "complaint"),
-    [
+def test_the_form_shows_why_the_api_refuses_a_site(admin, account):
+    factories.site(account, host="taken.example")
+    send = partial(open_form(admin, ADD), account=account.pk)
+    for fields, complaint in (
         ({"host": "https://pub.example"}, "Must be a host name"),
         ({"rules": "premium/*"}, "Must begin with a slash."),
         ({"rules": "/a pol_nope"}, "There is no policy"),
         ({"rules": "/a Nordlicht"}, "An id begins with pol_. It is in the address of its page."),
         ({"host": "taken.example"}, "already"),
-    ],
-)
-def test_the_form_shows_why_the_api_refuses_a_site(admin, account, fields, complaint):
-    factories.site(account, host="taken.example")
-    reply = add(admin, account, **fields)
-    assert reply.status_code == 200
-    assert complaint in reply.content.decode()
-    assert Site.objects.count() == 1
+    ):
+        reply = send(**{"host": "pub.example", **fields})
+        assert reply.status_code == 200, complaint
+        assert complaint in reply.content.decode(), complaint
+        assert Site.objects.count() == 1, complaint
 
 
 def test_a_site_is_deleted_after_a_confirmation_of_the_consequences(admin, account):

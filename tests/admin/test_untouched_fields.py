@@ -53,11 +53,11 @@ def test_the_other_lines_of_a_list_stay_until_it_is_emptied(admin, item):
     assert (now.author, now.tags, now.metadata_tags) == (None, [], None)
 
 
-@pytest.mark.parametrize("stored", [["law", "law ", "x"], ["law ", " law"], ["a\u2028b "], ["law "] * 2])
-def test_lines_that_read_alike_stay_each_as_it_is(admin, account, stored):
-    item = factories.content(account, tags=stored)
-    assert submit(admin, change_url(item), tags="\n".join([*stored, "added"])).status_code == 302
-    assert Content.objects.get(pk=item.pk).tags == [*stored, "added"]
+def test_lines_that_read_alike_stay_each_as_it_is(admin, account):
+    for stored in (["law", "law ", "x"], ["law ", " law"], ["a\u2028b "], ["law "] * 2):
+        item = factories.content(account, tags=stored)
+        assert submit(admin, change_url(item), tags="\n".join([*stored, "added"])).status_code == 302, stored
+        assert Content.objects.get(pk=item.pk).tags == [*stored, "added"], stored
 
 
 @pytest.mark.parametrize(("stored", "entered"), [(True, "1"), (1, "true"), (1, '"1"')])

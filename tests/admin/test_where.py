@@ -40,13 +40,16 @@ def test_switched_off_there_is_no_admin_and_it_costs_nothing(switched_off):
     assert switched_off[1:] == ["[]", "False"]
 
 
-@pytest.mark.parametrize(
-    ("host", "status"), [("admin.example", 200), ("ADMIN.example:8000", 200), ("api.example", 404), ("localhost", 404)]
-)
-def test_with_a_host_of_its_own_it_answers_there_alone(settings, db, host, status):
+def test_with_a_host_of_its_own_it_answers_there_alone(settings, db):
     settings.ADMIN_HOST, settings.ALLOWED_HOSTS = "admin.example", ["admin.example", "api.example", "localhost"]
-    assert Client().get("/admin/login/", headers={"host": host}).status_code == status
-    assert Client().get("/v1/content", headers={"host": host}).status_code == 401
+    for host, status in (
+        ("admin.example", 200),
+        ("ADMIN.example:8000", 200),
+        ("api.example", 404),
+        ("localhost", 404),
+    ):
+        assert Client().get("/admin/login/", headers={"host": host}).status_code == status, host
+        assert Client().get("/v1/content", headers={"host": host}).status_code == 401, host
 
 
 def test_it_answers_at_its_own_port_and_nothing_is_said_elsewhere(settings, db):
