@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from analytics.models import EntryType, LedgerEntry
-from kit.values.currencies import in_full
+from kit.values.currencies import in_full, round_to_minor_unit
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 from licensing.visits.report import OTHER
@@ -58,6 +58,11 @@ def price(license_: License) -> str:
 
 def access_price(license_: License) -> str:
     return money(license_.access_amount, license_.access_currency)
+
+
+def minor_units(amount: Decimal, currency: str) -> str:
+    """Return the amount rounded to the currency's places, without the currency."""
+    return f"{round_to_minor_unit(amount, currency):,f}"
 
 
 def format_sums(sums: Mapping[str, Decimal]) -> str:
