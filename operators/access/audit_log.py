@@ -72,12 +72,12 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     return lines
 
 
-def common_prefix_length(path: list[str], other: list[str]) -> int:
+def common_prefix_length(lines: list[str], others: list[str]) -> int:
     """Return the number of lines that both start with."""
-    return next(
-        (index for index, pair in enumerate(zip(path, other, strict=False)) if pair[0] != pair[1]),
-        min(len(path), len(other)),
-    )
+    for index, (line, other) in enumerate(zip(lines, others, strict=False)):
+        if line != other:
+            return index
+    return min(len(lines), len(others))
 
 
 def work(old: list[str], new: list[str]) -> int:

@@ -23,7 +23,7 @@ from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
 from licensing.sites.models import Site
 from licensing.sites.refused_proxies import is_refused
-from operators.access.refused_proxies import is_over, is_over_at_site, refusal_in_words, refusal_of_site
+from operators.access.refused_proxies import is_over, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
@@ -208,7 +208,7 @@ def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
     """Return sites whose proxy has an unknown key, or one for other hosts, unless it works again."""
     sites = Site.objects.filter(is_refused(now), account_id__in=choice.account_ids).select_related("account")
     refused = sites.order_by("-refused_at", "pk")[:MAX_ROWS]
-    return [KeyRow.from_site(site) for site in refused if not is_over_at_site(site)]
+    return [KeyRow.from_site(site) for site in refused if not is_over(site)]
 
 
 def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
