@@ -95,6 +95,11 @@ class KindFilter(OptionsFilter[AuditEntry]):
         return queryset.filter(resource_type=value)
 
 
+def find_by_resource(entries: QuerySet[AuditEntry], term: str) -> QuerySet[AuditEntry]:
+    """Search by index; Django would cast the id in every row to text and compare."""
+    return entries.filter(resource_id=term)
+
+
 @admin.register(AuditEntry)
 class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     empty_state = EmptyState("Every change by operators, keys and commands is recorded here.")
@@ -110,6 +115,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
+    search = staticmethod(find_by_resource)
     search_help_text = "The full id of a resource or key: every change of it."
     fields = readonly_fields = (
         "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
@@ -120,15 +126,6 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         """Restrict entries without an account, which concern operators, to superusers."""
         entries = super().get_queryset(request)
         return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
-    ) -> tuple[QuerySet[AuditEntry], bool]:
-        """Search by index; Django would cast the id in every row to text and compare."""
-        term = search_term.strip()
-        if term:
-            queryset = queryset.filter(resource_id=term)
-        return queryset, False
 
     @display(description="When", ordering="pk")
     def when(self, entry: AuditEntry) -> str:

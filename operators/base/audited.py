@@ -41,11 +41,13 @@ class AuditedHistory(FormPage[ModelT]):
         obj = self.require_object(request, object_id)
         if not self.has_view_or_change_permission(request, obj) or not request.user.has_perm(VIEW_AUDIT_LOG):
             raise PermissionDenied
-        return redirect(list_url(AuditEntry, q=str(obj.pk), **({"kind": self.kind} if self.kind else {})))
+        filters = {"q": str(obj.pk)}
+        if self.kind:
+            filters["kind"] = self.kind
+        return redirect(list_url(AuditEntry, **filters))
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
-        may_see_history = request.user.has_perm(VIEW_AUDIT_LOG)
-        return {**super().form_context(request, form, obj), "show_history": may_see_history}
+        return super().form_context(request, form, obj) | {"show_history": request.user.has_perm(VIEW_AUDIT_LOG)}
 
 
 class AuditedOperator:

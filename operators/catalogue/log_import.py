@@ -167,7 +167,8 @@ class LogUploads(ServiceAdmin[Site]):
             "operators/catalogue/log_import.html",
             title=f"Import {metadata['name']} for {site.host}",
             original=site,
-            about={**metadata, "facts": shown_facts(metadata)},
+            about=metadata,
+            facts=shown_facts(metadata),
             problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
         )
 
