@@ -24,9 +24,9 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.audited import AuditedHistory
 from operators.base.fields import Values, changed_values, without_window
 from operators.base.forms.stale_forms import StaleFormGuard
+from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
 from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
 from operators.base.mixins import FormPage, ModelT, ServiceForm

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from kit.http.errors import ApiError, ValidationFailed
 from licensing.content.bulk import CHUNK, change_items
 from licensing.content.models import Content
-from operators.base.uploads import Upload, purge
+from operators.catalogue.uploads import Upload, purge
 
 STEP_SECONDS = 2.0
 

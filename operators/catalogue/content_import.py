@@ -21,8 +21,8 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
 from operators.base.pages import page
 from operators.base.scope import request_scope
-from operators.base.uploads import EXPIRED, Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
+from operators.catalogue.uploads import EXPIRED, Upload, purge
 
 PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
 

@@ -28,7 +28,7 @@ from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
-from operators.base.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
+from operators.catalogue.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash

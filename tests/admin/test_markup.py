@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from analytics.models import ExchangeRate
 from licensing.requesters.models import Requester
-from operators.base.uploads import LARGER_FILES
+from operators.catalogue.uploads import LARGER_FILES
 from tests import factories
 from tests.admin.every_page import addresses
 from tests.admin.markup import markup_in
