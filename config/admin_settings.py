@@ -70,7 +70,7 @@ UNFOLD: dict[str, object] = {
     },
     "BORDER_RADIUS": "var(--brand-radius)",
     "SHOW_VIEW_ON_SITE": False,
-    "SHOW_HISTORY": False,  # except where operators.base.audited adds it
+    "SHOW_HISTORY": False,  # except where operators.base.history adds it
     "LOGIN": {"form": "operators.login.form.LoginForm"},
     "ACCOUNT": {
         "navigation": [

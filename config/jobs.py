@@ -32,7 +32,7 @@ from licensing.visits.former import move_former_counts
 from licensing.visits.retention import purge_pages
 
 if settings.ADMIN:
-    from operators.base.uploads import purge
+    from operators.catalogue.uploads import purge
 
 logger = logging.getLogger(__name__)
 

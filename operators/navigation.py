@@ -8,65 +8,48 @@ from msgspec import Struct
 
 
 class SidebarEntry(Struct, frozen=True):
-    """An entry: `view` is a URL name, `icon` a Material Symbol, `permission` None if it is for everyone."""
+    """An entry: `icon` is a Material Symbol, `view` a URL name, `permission` None if it is for everyone."""
 
     title: str
-    view: str
     icon: str
+    view: str
     permission: str | None = None
 
 
-class Section(Struct, frozen=True):
-    title: str
-    entries: tuple[SidebarEntry, ...]
+def list_entry(title: str, icon: str, app: str, model: str) -> SidebarEntry:
+    return SidebarEntry(title, icon, f"{app}_{model}_changelist", f"{app}.view_{model}")
 
 
-SECTIONS = (
-    Section("", (SidebarEntry("Overview", "index", "dashboard"),)),
-    Section(
-        "Access",
-        (
-            SidebarEntry("Accounts", "accounts_account_changelist", "domain", "accounts.view_account"),
-            SidebarEntry("API keys", "accounts_apikey_changelist", "key", "accounts.view_apikey"),
-            SidebarEntry(
-                "Webhooks", "accounts_webhookendpoint_changelist", "webhook", "accounts.view_webhookendpoint"
-            ),
-            SidebarEntry("Audit log", "accounts_auditentry_changelist", "history", "accounts.view_auditentry"),
-        ),
-    ),
-    Section(
-        "Catalogue",
-        (
-            SidebarEntry("Content", "licensing_content_changelist", "article", "licensing.view_content"),
-            SidebarEntry("Policies", "licensing_policy_changelist", "gavel", "licensing.view_policy"),
-            SidebarEntry("Check access", "check_access", "fact_check", "licensing.view_policy"),
-            SidebarEntry("Sites", "licensing_site_changelist", "language", "licensing.view_site"),
-            SidebarEntry("Crawlers", "visitors", "smart_toy", "analytics.view_accessevent"),
-            SidebarEntry("Decisions", "analytics_accessevent_changelist", "rule", "analytics.view_accessevent"),
-        ),
-    ),
-    Section(
-        "Customers",
-        (
-            SidebarEntry("Customers", "licensing_requester_changelist", "person_search", "licensing.view_requester"),
-            SidebarEntry("Licences", "licensing_license_changelist", "workspace_premium", "licensing.view_license"),
-            SidebarEntry(
-                "Licence clients", "licensing_licenseclient_changelist", "badge", "licensing.view_licenseclient"
-            ),
-            SidebarEntry("Wallets", "analytics_wallet_changelist", "account_balance_wallet", "analytics.view_wallet"),
-            SidebarEntry("Payments", "analytics_payment_changelist", "payments", "analytics.view_payment"),
-            SidebarEntry("Ledger", "analytics_ledgerentry_changelist", "receipt_long", "analytics.view_ledgerentry"),
-            SidebarEntry("Statements", "analytics_statement_changelist", "request_quote", "analytics.view_statement"),
-        ),
-    ),
-    Section(
-        "Staff",
-        (
-            SidebarEntry("Operators", "auth_user_changelist", "group", "auth.view_user"),
-            SidebarEntry("Roles", "auth_group_changelist", "badge", "auth.view_group"),
-        ),
-    ),
-)
+SECTIONS = {
+    "": [SidebarEntry("Overview", "dashboard", "index")],
+    "Access": [
+        list_entry("Accounts", "domain", "accounts", "account"),
+        list_entry("API keys", "key", "accounts", "apikey"),
+        list_entry("Webhooks", "webhook", "accounts", "webhookendpoint"),
+        list_entry("Audit log", "history", "accounts", "auditentry"),
+    ],
+    "Catalogue": [
+        list_entry("Content", "article", "licensing", "content"),
+        list_entry("Policies", "gavel", "licensing", "policy"),
+        SidebarEntry("Check access", "fact_check", "check_access", "licensing.view_policy"),
+        list_entry("Sites", "language", "licensing", "site"),
+        SidebarEntry("Crawlers", "smart_toy", "visitors", "analytics.view_accessevent"),
+        list_entry("Decisions", "rule", "analytics", "accessevent"),
+    ],
+    "Customers": [
+        list_entry("Customers", "person_search", "licensing", "requester"),
+        list_entry("Licences", "workspace_premium", "licensing", "license"),
+        list_entry("Licence clients", "badge", "licensing", "licenseclient"),
+        list_entry("Wallets", "account_balance_wallet", "analytics", "wallet"),
+        list_entry("Payments", "payments", "analytics", "payment"),
+        list_entry("Ledger", "receipt_long", "analytics", "ledgerentry"),
+        list_entry("Statements", "request_quote", "analytics", "statement"),
+    ],
+    "Staff": [
+        list_entry("Operators", "group", "auth", "user"),
+        list_entry("Roles", "badge", "auth", "group"),
+    ],
+}
 
 
 class ShownEntry(TypedDict):
@@ -84,12 +67,12 @@ class ShownSection(TypedDict):
 def sidebar(request: HttpRequest) -> list[ShownSection]:
     """Return the pages that the member of staff may open, in unfold's format."""
     sections: list[ShownSection] = []
-    for section in SECTIONS:
+    for title, entries in SECTIONS.items():
         items: list[ShownEntry] = [
             {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.view}")}
-            for entry in section.entries
+            for entry in entries
             if entry.permission is None or request.user.has_perm(entry.permission)
         ]
         if items:
-            sections.append({"title": section.title, "separator": bool(section.title), "items": items})
+            sections.append({"title": title, "separator": bool(title), "items": items})
     return sections

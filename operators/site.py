@@ -11,9 +11,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
-from operators.base.audited import password_changed
 from operators.base.requests import signed_in
 from operators.base.scope import build_switch, listing, switch_account
+from operators.login.audited import password_changed
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
 from operators.login.second_factor_page import second_factor_page

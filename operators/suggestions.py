@@ -43,6 +43,10 @@ class Question(Struct, frozen=True):
     account: Account | None
     term: str
 
+    @property
+    def account_ids(self) -> list[str]:
+        return [] if self.account is None else [self.account.pk]
+
     def may_see(self, model: type[Model]) -> bool:
         return self.site._registry[model].has_view_permission(self.request)
 
@@ -60,24 +64,26 @@ class Question(Struct, frozen=True):
     def among(self, values: Iterable[str]) -> list[Suggestion]:
         """Return the known texts with a word that begins with the term, ignoring case."""
         prefix = self.term.lower()
-        ordered = sorted(values, key=lambda text: (text.lower(), text))
-        hits = [text for text in ordered if any(word.startswith(prefix) for word in (text.lower(), *words(text)))]
+        ordered = sorted((text.lower(), text) for text in values)
+        hits = [
+            text
+            for lowered, text in ordered
+            if lowered.startswith(prefix) or any(word.startswith(prefix) for word in lowered.split())
+        ]
         return [Suggestion(text, text) for text in hits[:MAX_SUGGESTIONS]]
-
-
-def words(text: str) -> list[str]:
-    return text.lower().split()
 
 
 def items(question: Question) -> list[Suggestion]:
     """Suggest items; without an account, of all accounts with their names."""
-    return [
-        Suggestion(
-            item.pk,
-            " · ".join(filter(None, (item.title, item.external_id, None if question.account else item.account.name))),
-        )
-        for item in question.matches(Content)
-    ]
+    suggestions = []
+    for item in question.matches(Content):
+        label = item.title
+        if item.external_id:
+            label += f" · {item.external_id}"
+        if question.account is None:
+            label += f" · {item.account.name}"
+        suggestions.append(Suggestion(item.pk, label))
+    return suggestions
 
 
 def policies(question: Question) -> list[Suggestion]:
@@ -113,29 +119,21 @@ def tags(question: Question) -> list[Suggestion]:
     known_values: set[str] = set()
     for model in (Content, License):
         if question.may_see(model):
-            known_values |= known_tags(model, question.account)
+            rows = model._default_manager.filter(account=question.account).order_by("-created", "-pk")
+            known_values.update(*rows.values_list("tags", flat=True)[:MAX_TAGGED])
     return question.among(known_values)
-
-
-def known_tags(model: type[Model], account: Account | None) -> set[str]:
-    rows = model._default_manager.filter(account=account).order_by("-created", "-pk")
-    return {tag for tags in rows.values_list("tags", flat=True)[:MAX_TAGGED] for tag in tags}
 
 
 def license_types(question: Question) -> list[Suggestion]:
     if not question.may_see(Policy):
         return []
-    return question.among(known_types(account_ids(question)))
+    return question.among(known_types(question.account_ids))
 
 
 def permissions(question: Question) -> list[Suggestion]:
     if not question.may_see(Policy):
         return []
-    return question.among(known_permissions(account_ids(question)))
-
-
-def account_ids(question: Question) -> list[str]:
-    return [question.account.pk] if question.account is not None else []
+    return question.among(known_permissions(question.account_ids))
 
 
 Suggesting = Callable[[Question], list[Suggestion]]

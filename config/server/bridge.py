@@ -29,7 +29,7 @@ from kit.http.parsing import MAX_BYTES
 from kit.telemetry.metrics import Counter
 
 if settings.ADMIN:
-    from operators.base.uploads import LARGER_FILES, MAX_UPLOAD_BYTES, temporary_file
+    from operators.catalogue.uploads import LARGER_FILES, MAX_UPLOAD_BYTES, temporary_file
     from operators.signed_in import is_operator
 
 logger = logging.getLogger(__name__)

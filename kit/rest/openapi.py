@@ -101,9 +101,13 @@ class ApiSchema(AutoSchema):
     def headers(self, *, is_creation: bool) -> list[str]:
         """Return the names of the headers of a success."""
         view = self.endpoint
-        names = [*EVERY_RESPONSE, *(["Idempotent-Replayed"] if self.has_idempotency else [])]
+        names = list(EVERY_RESPONSE)
+        if self.has_idempotency:
+            names.append("Idempotent-Replayed")
         if view.action in view.tagged:
-            names += ["ETag", *(["Location"] if is_creation else [])]
+            names.append("ETag")
+        if view.action in view.tagged and is_creation:
+            names.append("Location")
         if view.action in view.heavy | view.exportable.keys():
             names.append("As-Of")
         return names
@@ -121,16 +125,20 @@ class ApiSchema(AutoSchema):
         """Return the parameters that every view of this kind has and drf-spectacular does not know."""
         view = self.endpoint
         is_read = self.method.upper() == "GET"
-        further = [
-            (IDEMPOTENCY_KEY, self.has_idempotency),
-            (IF_MATCH, view.action in view.conditional),
-            (IF_NONE_MATCH, is_read and view.action in view.tagged),
-            (FORMAT, view.action in view.exportable),
-            (AFTER, view.action in view.exportable and view.action in view.listing),
-            (BOM, view.action in view.exportable and view.action in view.listing),
-        ]
-        taken = [parameter for parameter, is_taken in further if is_taken]
-        return [*taken, fields_parameter(view.serializer_class)] if is_read and view.has_fields() else taken
+        further = []
+        if self.has_idempotency:
+            further.append(IDEMPOTENCY_KEY)
+        if view.action in view.conditional:
+            further.append(IF_MATCH)
+        if is_read and view.action in view.tagged:
+            further.append(IF_NONE_MATCH)
+        if view.action in view.exportable:
+            further.append(FORMAT)
+        if view.action in view.exportable and view.action in view.listing:
+            further += [AFTER, BOM]
+        if is_read and view.has_fields():
+            further.append(fields_parameter(view.serializer_class))
+        return further
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, object]:
         # drf-spectacular assumes that DELETE returns no body; here it returns the result.

@@ -24,13 +24,13 @@ from kit.values.suggestions import did_you_mean
 
 MAX_LIMIT = 100
 MAX_PAGE = 1024 * 1024  # bytes of JSON per page; a larger row gets a page of its own
-READ_FIRST = 20  # the default limit
+DEFAULT_LIMIT = READ_FIRST = 20
 M = TypeVar("M", bound=Model)
 
 
 def parse_limit(text: str | None) -> int:
     if text is None:
-        return 20
+        return DEFAULT_LIMIT
     if not (text.isascii() and text.isdecimal() and len(text) <= 3 and 1 <= int(text) <= MAX_LIMIT):
         raise InvalidRequest(
             f"limit must be an integer from 1 to {MAX_LIMIT}, not {text[:MAX_SHOWN]!r}.", param="limit"
@@ -142,7 +142,7 @@ class KeysetPagination(BasePagination):
                 "name": "limit",
                 "in": "query",
                 "description": "How many items a page has. It has fewer where they would take more than 1 MiB.",
-                "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 20},
+                "schema": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
             },
             {
                 "name": "cursor",

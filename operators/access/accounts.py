@@ -44,15 +44,13 @@ COUNTED = {
 
 def count_rows(account: Account) -> list[tuple[str, str]]:
     """Count the account's rows by kind, up to MAX_COUNTED."""
-    numbers = {
-        name: rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
-        for name, rows in COUNTED.items()
-    }
-    numbers["Decisions"] += count_archived(account.pk)
-    return [
-        (name, f"{number:,}" if number <= MAX_COUNTED else f"more than {MAX_COUNTED:,}")
-        for name, number in numbers.items()
-    ]
+    facts = []
+    for name, rows in COUNTED.items():
+        number = rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
+        if rows.model is AccessEvent:
+            number += count_archived(account.pk)
+        facts.append((name, f"{number:,}" if number <= MAX_COUNTED else f"more than {MAX_COUNTED:,}"))
+    return facts
 
 
 def why_kept(account: Account) -> str:

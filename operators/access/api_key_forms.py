@@ -1,6 +1,5 @@
 """Forms for API keys. The API's serializers validate their values."""
 
-import re
 from datetime import UTC, datetime
 from typing import ClassVar
 
@@ -25,10 +24,7 @@ WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 def split(lines: list[str]) -> list[str]:
     """Return the words of the lines, separated by spaces or commas."""
-    words: list[str] = []
-    for line in lines:
-        words += filter(None, re.split(r"[\s,]+", line))
-    return words
+    return " ".join(lines).replace(",", " ").split()
 
 
 class RateLimitField(forms.Field):
@@ -43,7 +39,9 @@ class RateLimitField(forms.Field):
         )
 
     def prepare_value(self, value: RateLimit | str | None) -> str:
-        return value if isinstance(value, str) else rate_limit_in_words(value)
+        if value is None or isinstance(value, str):
+            return value or ""
+        return describe_rate_limit(value)
 
     def to_python(self, value: object) -> RateLimit | None:
         text = str(value or "")
@@ -51,10 +49,6 @@ class RateLimitField(forms.Field):
             return parse_rate_limit(text) if text.strip() else None
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
-
-
-def rate_limit_in_words(rate_limit: RateLimit | None) -> str:
-    return "" if rate_limit is None else describe_rate_limit(rate_limit)
 
 
 class KeyForm(ServiceForm):

@@ -72,12 +72,12 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     return lines
 
 
-def common_prefix_length(path: list[str], other: list[str]) -> int:
+def common_prefix_length(lines: list[str], others: list[str]) -> int:
     """Return the number of lines that both start with."""
-    return next(
-        (index for index, pair in enumerate(zip(path, other, strict=False)) if pair[0] != pair[1]),
-        min(len(path), len(other)),
-    )
+    for index, (line, other) in enumerate(zip(lines, others, strict=False)):
+        if line != other:
+            return index
+    return min(len(lines), len(others))
 
 
 def work(old: list[str], new: list[str]) -> int:
@@ -95,6 +95,11 @@ class KindFilter(OptionsFilter[AuditEntry]):
         return queryset.filter(resource_type=value)
 
 
+def find_by_resource(entries: QuerySet[AuditEntry], term: str) -> QuerySet[AuditEntry]:
+    """Search by index; Django would cast the id in every row to text and compare."""
+    return entries.filter(resource_id=term)
+
+
 @admin.register(AuditEntry)
 class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     empty_state = EmptyState("Every change by operators, keys and commands is recorded here.")
@@ -110,6 +115,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
+    search = staticmethod(find_by_resource)
     search_help_text = "The full id of a resource or key: every change of it."
     fields = readonly_fields = (
         "when", "account", "actor", "address", "action", "resource", "everything_on_it", "difference",
@@ -120,15 +126,6 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         """Restrict entries without an account, which concern operators, to superusers."""
         entries = super().get_queryset(request)
         return entries if request.user.is_superuser else entries.filter(account_id__isnull=False)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
-    ) -> tuple[QuerySet[AuditEntry], bool]:
-        """Search by index; Django would cast the id in every row to text and compare."""
-        term = search_term.strip()
-        if term:
-            queryset = queryset.filter(resource_id=term)
-        return queryset, False
 
     @display(description="When", ordering="pk")
     def when(self, entry: AuditEntry) -> str:

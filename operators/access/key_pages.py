@@ -21,7 +21,6 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.crypto import constant_time_compare
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_POST
 
@@ -89,9 +88,14 @@ def show_once(
     request: HttpRequest, model_admin: AdminMixin[ModelT], owner: ModelT, text: str, *, title: str, **context: str
 ) -> HttpResponse:
     """Return a page with a secret of `owner`, without caching and Referer."""
-    template = "operators/one_time_key.html"
-    context_of_page = {"key": owner, "text": text, "next": change_url(owner), **context}
-    response = page(request, model_admin, template, title=title, original=owner, **context_of_page)
+    shown = {"key": owner, "text": text, "next": change_url(owner), **context}
+    return keep_private(
+        page(request, model_admin, "operators/one_time_key.html", title=title, original=owner, **shown)
+    )
+
+
+def keep_private(response: HttpResponse) -> HttpResponse:
+    """Forbid caching and the Referer."""
     add_never_cache_headers(response)
     response["Referrer-Policy"] = "no-referrer"
     return response
@@ -147,49 +151,36 @@ def may_find(request: HttpRequest) -> bool:
     return request.user.has_perm("accounts.view_apikey")
 
 
-def warning(request: HttpRequest) -> str | SafeString:
-    """Return a warning for an operator who had a key in a URL."""
-    if not may_find(request):
-        return IN_ADDRESS
-    link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FORM)
-    return format_html("{} To see which key it is, use {}, which keeps no text.", IN_ADDRESS, link)
-
-
 def drop_query(request: HttpRequest) -> HttpResponse:
-    """Redirect to the same page without the query, which contains a secret."""
+    """Redirect to the same page without the query, which contains a secret, and warn the operator."""
+    warning = IN_ADDRESS
+    if may_find(request):
+        link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FORM)
+        warning = format_html("{} To see which key it is, use {}, which keeps no text.", IN_ADDRESS, link)
     if request.user.is_authenticated:
-        messages.warning(request, warning(request))
-    response = redirect(request.path)
-    add_never_cache_headers(response)
-    response["Referrer-Policy"] = "no-referrer"
-    return response
+        messages.warning(request, warning)
+    return keep_private(redirect(request.path))
 
 
 def latest_changes(key: ApiKey) -> str:
     """List the newest changes made with the key, each with its client address."""
-    newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
-    creations = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
-    entries = creations.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[
-        :LATEST
-    ]
-    return render_links(
-        ((entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in entries),
-        "changes",
-    )
+    entries = AuditEntry.objects.order_by("-created", "-id")
+    newest = entries.filter(account_id=key.account_id)[:SEARCHED]
+    made = entries.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
+    shown = made.only("pk", "created", "action", "resource_title", "address")[:LATEST]
+    texts = [(entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in shown]
+    return render_links(texts, "changes")
 
 
 def latest_decisions(key: ApiKey) -> str:
     """List the newest decisions requested with the key, each with its requester."""
-    newest = AccessEvent.objects.filter(account_id=key.account_id).order_by("-created", "-pk")[:SEARCHED]
-    decisions = AccessEvent.objects.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")
-    events = decisions.order_by("-created", "-pk")[:LATEST]
-    return render_links(
-        (
-            (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}")
-            for event in events
-        ),
-        "decisions",
-    )
+    events = AccessEvent.objects.order_by("-created", "-pk")
+    newest = events.filter(account_id=key.account_id)[:SEARCHED]
+    made = events.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")[:LATEST]
+    texts = [
+        (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}") for event in made
+    ]
+    return render_links(texts, "decisions")
 
 
 def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str) -> str:

@@ -1,9 +1,8 @@
 """Describes proxies that are refused, by key and by site: since when, when last, and why."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from django.db.models import Min, Q
+from django.db.models import Min
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
@@ -25,29 +24,27 @@ def refusal_in_words(key: ApiKey) -> str:
     """Return since when, when last, and why proxies are refused with the key, and since when one asks with a valid
     key again; empty if none is refused.
     """
-    since = key.refused_since
-    last = key.refused_at
-    if since is None or last is None or not states.refuses_proxy(key, timezone.now()):
+    if not states.refuses_proxy(key, timezone.now()):
         return ""
-    refused = format_html(
-        "refused at the edge since {}, last at {}: {}", shown_time(since), shown_time(last), key.refusal
-    )
-    return with_end(refused, works_since(key))
+    return describe_refusal("refused at the edge", key, key.refusal, works_since(key))
 
 
 def refusal_of_site(site: Site) -> str:
     """Return the same about a proxy whose key is unknown or for other hosts; empty if none is refused."""
-    since = site.refused_since
-    last = site.refused_at
-    if since is None or last is None or last <= timezone.now() - refused_proxies.REFUSED_WITHIN:
+    if site.refused_at is None or site.refused_at <= timezone.now() - refused_proxies.REFUSED_WITHIN:
         return ""
-    refused = format_html(
-        "A proxy that asks about this site is refused since {}, last at {}: {}",
-        shown_time(since),
-        shown_time(last),
-        reason_at_site(site),
-    )
-    return with_end(refused, site_works_since(site))
+    refused = "A proxy that asks about this site is refused"
+    return describe_refusal(refused, site, reason_at_site(site), works_since(site))
+
+
+def describe_refusal(refused: str, subject: ApiKey | Site, reason: str | None, works_again: datetime | None) -> str:
+    if subject.refused_since is None or subject.refused_at is None:
+        return ""
+    since = shown_time(subject.refused_since)
+    sentence = format_html("{} since {}, last at {}: {}", refused, since, shown_time(subject.refused_at), reason)
+    if works_again is None:
+        return sentence
+    return format_html("{} A proxy has asked with a valid key since {}.", sentence, shown_time(works_again))
 
 
 def refusals_at_sites(key: ApiKey) -> str:
@@ -70,42 +67,29 @@ def reason_at_site(site: Site) -> str:
     )
 
 
-def with_end(refused: str, works_again: datetime | None) -> str:
-    """Add since when a proxy asks with a valid key again."""
-    if works_again is None:
-        return refused
-    return format_html("{} A proxy has asked with a valid key since {}.", refused, shown_time(works_again))
+def works_since(refused: ApiKey | Site) -> datetime | None:
+    """Return when a proxy of the site, or of the key's sites, first asked with a valid key after the last refusal.
 
-
-def works_since(key: ApiKey) -> datetime | None:
-    """Return when a proxy of the key's sites first asked with a valid key after its last refusal; None if none did."""
-    at_its_hosts = at_hosts(key.allowed_hosts) if key.allowed_hosts else Q()
-    sites = Site.objects.filter(at_its_hosts, account_id=key.account_id).values_list("pk", flat=True)
-    return first_question(key.account_id, list(sites), key.refused_at)
-
-
-def site_works_since(site: Site) -> datetime | None:
-    return first_question(site.account_id, [site.pk], site.refused_at)
-
-
-def first_question(account_id: str, site_ids: Collection[str], after: datetime | None) -> datetime | None:
-    """Return when a proxy of the sites first asked with a valid key after this time; None if none did."""
-    later = AccessEvent.objects.filter(account_id=account_id, created__gt=after)
+    None if none did.
+    """
+    if isinstance(refused, Site):
+        site_ids = [refused.pk]
+    else:
+        sites = Site.objects.filter(account_id=refused.account_id)
+        if refused.allowed_hosts:
+            sites = sites.filter(at_hosts(refused.allowed_hosts))
+        site_ids = list(sites.values_list("pk", flat=True))
+    later = AccessEvent.objects.filter(account_id=refused.account_id, created__gt=refused.refused_at)
     first = later.order_by("created", "pk")[:SEARCHED].values("pk")
-    site_events = AccessEvent.objects.filter(recorded_fact("siteId")(list(site_ids)), pk__in=first)
-    earliest: datetime | None = site_events.exclude(facts__has_key="imported").aggregate(at=Min("created"))["at"]
+    questions = AccessEvent.objects.filter(recorded_fact("siteId")(site_ids), pk__in=first).exclude(
+        facts__has_key="imported"
+    )
+    earliest: datetime | None = questions.aggregate(at=Min("created"))["at"]
     return earliest
 
 
-def is_over(key: ApiKey) -> bool:
+def is_over(refused: ApiKey | Site) -> bool:
     """Whether proxies work again: one asked with a valid key, and none was refused for REFUSALS_END_AFTER."""
-    return not is_recent(key.refused_at) and works_since(key) is not None
-
-
-def is_over_at_site(site: Site) -> bool:
-    """Whether the site's proxies work again, likewise."""
-    return not is_recent(site.refused_at) and site_works_since(site) is not None
-
-
-def is_recent(refused_at: datetime | None) -> bool:
-    return refused_at is not None and refused_at > timezone.now() - REFUSALS_END_AFTER
+    if refused.refused_at is not None and refused.refused_at > timezone.now() - REFUSALS_END_AFTER:
+        return False
+    return works_since(refused) is not None

@@ -1,6 +1,5 @@
 """Webhook endpoints: create, change, ping and replay. Only the page that confirms a new secret shows it."""
 
-from datetime import datetime
 from functools import partial
 from urllib.parse import urlencode
 
@@ -46,31 +45,11 @@ class ReplayForm(forms.Form):
     )
 
 
-def chosen_time(request: HttpRequest) -> datetime | None:
-    """Return the start time in the query, or None if it is missing or invalid."""
-    try:
-        return parse_timestamp(request.GET["since"])
-    except (KeyError, ValueError):
-        return None
-
-
-def replay_facts(previewed: Recovery | None) -> list[tuple[str, str]]:
-    if previewed is None or previewed.first is None or previewed.last is None:
-        return []
-    return [
-        ("Number of events", f"{previewed.events:,}"),
-        ("First event", describe_event(previewed.first)),
-        ("Last event", describe_event(previewed.last)),
-    ]
-
-
 def describe_event(event: Event) -> str:
     return f"{event.type}, {time_in_words(event.created, TO_SECOND)} ({event.pk})"
 
 
-def replay_effects(previewed: Recovery | None) -> list[str]:
-    if previewed is None:
-        return ["The endpoint is disabled, so nothing can be sent to it. Enable it first."]
+def replay_effect(previewed: Recovery) -> str:
     which = "whose delivery failed or waits for a retry"
     none = "No delivery to this endpoint failed or waits for a retry."
     if previewed.since is not None:
@@ -78,14 +57,8 @@ def replay_effects(previewed: Recovery | None) -> list[str]:
         which = f"from {since} on that the endpoint did not get"
         none = f"The endpoint got every event from {since} on."
     if not previewed.events:
-        return [f"{none} Nothing is sent."]
-    return [f"Each event {which} is sent now, with the whole retry schedule."]
-
-
-def replay_button(previewed: Recovery | None) -> str:
-    if previewed is None:
-        return ""
-    return f"Send {count_text(previewed.events, 'event')}" if previewed.events else "Count again"
+        return f"{none} Nothing is sent."
+    return f"Each event {which} is sent now, with the whole retry schedule."
 
 
 class WebhookForm(ServiceForm):
@@ -164,8 +137,24 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @confirmed_action("Replay what failed", "replay", "replay")
     def replay(self, request: HttpRequest, endpoint: WebhookEndpoint) -> Confirmation:
         """Ask again for each chosen start time, so that no events are sent without showing their number."""
-        shown_since = chosen_time(request)
-        previewed = recovery.preview(endpoint, shown_since) if endpoint.status == EndpointStatus.ENABLED else None
+        try:
+            shown_since = parse_timestamp(request.GET["since"])
+        except (KeyError, ValueError):
+            shown_since = None
+        facts: list[tuple[str, str]] = []
+        effect = "The endpoint is disabled, so nothing can be sent to it. Enable it first."
+        button = ""
+        if endpoint.status == EndpointStatus.ENABLED:
+            previewed = recovery.preview(endpoint, shown_since)
+            effect = replay_effect(previewed)
+            button = "Count again"
+            if previewed.first is not None and previewed.last is not None:
+                button = f"Send {count_text(previewed.events, 'event')}"
+                facts = [
+                    ("Number of events", f"{previewed.events:,}"),
+                    ("First event", describe_event(previewed.first)),
+                    ("Last event", describe_event(previewed.last)),
+                ]
 
         def perform(fields: Values) -> str | HttpResponse:
             since = fields["since"]
@@ -176,9 +165,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
         return Confirmation(
             title=f"Send {endpoint} the missed events?",
-            facts=replay_facts(previewed),
-            effects=replay_effects(previewed),
-            button=replay_button(previewed),
+            facts=facts,
+            effects=[effect],
+            button=button,
             form=ReplayForm,
             initial={"since": shown_since},
             perform=perform,
@@ -211,10 +200,9 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
 
     @display(description="Status", label=STATUS_COLOURS)
     def health(self, endpoint: WebhookEndpoint) -> tuple[str, str]:
-        failing = endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None
-        if failing:
-            return ("failing", "failing")
-        return (str(endpoint.status), endpoint.get_status_display())
+        if endpoint.status == EndpointStatus.ENABLED and endpoint.failing_since is not None:
+            return "failing", "failing"
+        return str(endpoint.status), endpoint.get_status_display()
 
     @display(description="Header names", empty_value="none")
     def sent_headers(self, endpoint: WebhookEndpoint) -> str:
@@ -227,12 +215,13 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
-        event_types = [name for name in TO_BE_NAMED if endpoint.subscribes_to(name)]
+        event_types = ", ".join(name for name in TO_BE_NAMED if endpoint.subscribes_to(name))
         if not event_types:
             return "none: access.denied and access.allowed have to be named above"
-        narrowed = endpoint.access_filter or {}
-        only = [f"{FILTERED[name]} {', '.join(values)}" for name, values in narrowed.items()]
-        return f"{', '.join(event_types)}{' only of ' if only else ''}{' and '.join(only)}"
+        if not endpoint.access_filter:
+            return event_types
+        only = [f"{FILTERED[name]} {', '.join(values)}" for name, values in endpoint.access_filter.items()]
+        return f"{event_types} only of {' and '.join(only)}"
 
     @display(description="Failing", empty_value="no")
     def failing(self, endpoint: WebhookEndpoint) -> str | None:

@@ -53,8 +53,7 @@ class ListExport(ScopedAdmin[ModelT]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Add the list's filters to the export link."""
         response = super().changelist_view(request, extra_context)
-        filters = request.GET.urlencode()
         for link in (getattr(response, "context_data", None) or {}).get("actions_list") or ():
-            if filters and link["path"].endswith("/export/"):
-                link["path"] += f"?{filters}"
+            if request.GET and link["path"].endswith("/export/"):
+                link["path"] += f"?{request.GET.urlencode()}"
         return response

@@ -6,6 +6,7 @@ Dangerous actions ask first (`confirmation.confirmed_action`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import messages
@@ -23,9 +24,9 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.audited import AuditedHistory
 from operators.base.fields import Values, changed_values, without_window
 from operators.base.forms.stale_forms import StaleFormGuard
+from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
 from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
 from operators.base.mixins import FormPage, ModelT, ServiceForm
@@ -35,7 +36,7 @@ from operators.base.requests import admin_request
 from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 
 if TYPE_CHECKING:
-    from django.contrib.admin.options import _FieldOpts, _FieldsetSpec
+    from django.contrib.admin.options import _FieldsetSpec
     from django.utils.functional import _StrOrPromise
 
 # A single save button, because the others lead to another page.
@@ -157,18 +158,20 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         return False
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelT | None = None) -> "_FieldsetSpec":
-        lacking = {field for field, permission in self.rights.items() if not request.user.has_perm(permission)}
+        """Leave out fields without permission, and begin a group at each of `fieldset_headings`."""
         words: Mapping[str, str] = {}
         if self.words_instead and obj is not None and not self.has_change_permission(request, obj):
             words = self.words_instead
-        fieldsets: list[tuple[_StrOrPromise | None, _FieldOpts]] = []
+        groups: list[tuple[_StrOrPromise | None, list[str]]] = []
         for title, options in super().get_fieldsets(request, obj):
-            fieldsets.append((title, {**options, "fields": []}))
-            for field in (str(field) for field in options["fields"] if field not in lacking):
+            groups.append((title, []))
+            for field in map(str, options["fields"]):
+                if field in self.rights and not request.user.has_perm(self.rights[field]):
+                    continue
                 if field in self.fieldset_headings:
-                    fieldsets.append((self.fieldset_headings[field], {**options, "fields": []}))
-                fieldsets[-1][1]["fields"] = [*fieldsets[-1][1]["fields"], words.get(field, field)]
-        return [(title, options) for title, options in fieldsets if options["fields"]]
+                    groups.append((self.fieldset_headings[field], []))
+                groups[-1][1].append(words.get(field, field))
+        return [(title, {"fields": fields}) for title, fields in groups if fields]
 
     def grantable(self) -> frozenset[str]:
         """Return the model permissions that its pages use: "view", "add", "change", "delete"."""
@@ -208,17 +211,18 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
         return tuple(name for name in flatten_fieldsets(self.get_fieldsets(request, obj)) if name not in editable)
 
     def grantable(self) -> frozenset[str]:
-        names = {"view"}
+        used = {"view"}
         if getattr(self, "create", None) is not None:
-            names.add("add")
-        permissions = {"change"} if self.update is not None else set()
-        for action in (*self.actions_detail, *self.actions_list, *(self.actions or ())):
-            permissions.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
-        if permissions & {"change", "changing"}:
-            names.add("change")
-        if "deleting" in permissions:
-            names.add("delete")
-        return frozenset(names)
+            used.add("add")
+        if self.update is not None:
+            used.add("change")
+        for action in chain(self.actions_detail, self.actions_list, self.actions or ()):
+            used.update(getattr(getattr(self, action, None), "allowed_permissions", ()))
+        if "changing" in used:
+            used.add("change")
+        if "deleting" in used:
+            used.add("delete")
+        return frozenset(used & {"view", "add", "change", "delete"})
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super(ScopedAdmin, self).has_add_permission(request)
@@ -268,12 +272,10 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
             elif new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
             admin_request(request).new_id = new_id
-            buttons = ONE_BUTTON if self.shows_secret else {}
-            extra_context = {
-                **buttons,
-                **(extra_context or {}),
-                "ticket": ticket if new_id else tickets.new_ticket(self.model),
-            }
+            extra_context = dict(extra_context or {})
+            extra_context["ticket"] = ticket if new_id else tickets.new_ticket(self.model)
+            if self.shows_secret:
+                extra_context |= ONE_BUTTON
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except (FormErrors, IntegrityError) as error:

@@ -59,9 +59,10 @@ class Scope(Struct, frozen=True):
 
     def only_account(self) -> str | None:
         """Return the account's id if the scope has exactly one."""
-        if self.account_ids is not None and len(self.account_ids) == 1:
-            return next(iter(self.account_ids))
-        return None
+        if self.account_ids is None or len(self.account_ids) != 1:
+            return None
+        [account_id] = self.account_ids
+        return account_id
 
 
 def user_scope(user: User | AnonymousUser) -> Scope:

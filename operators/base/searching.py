@@ -12,7 +12,7 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.lists import BoundedPaginator
 from operators.base.mixins import AdminMixin, ModelT
-from operators.base.scope import Scope, request_scope
+from operators.base.scope import request_scope
 
 MAX_ROWS = BoundedPaginator.MAX_COUNT
 MAX_REQUESTERS = 5
@@ -59,25 +59,8 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
     return licenses.filter(requester__in=find_requesters(Requester.objects.all(), term))
 
 
-def filter_by_requesters(rows: QuerySet[ModelT], scope: Scope, term: str) -> QuerySet[ModelT]:
-    """Return rows of the newest few requesters found by the term, for lists with millions of rows."""
-    requesters = find_requesters(scope.narrow(Requester.objects.all()), term)
-    newest = requesters.order_by("-pk").values_list("pk", flat=True)[:MAX_REQUESTERS]
-    return rows.filter(requester__in=list(newest))
-
-
-def find_by_id(rows: QuerySet[ModelT], prefix: str, term: str) -> QuerySet[ModelT]:
-    """Search by whole id; anything else finds nothing."""
-    term = term.strip()
-    if not term:
-        return rows
-    if ids.decode(prefix, term) is None:
-        return rows.none()
-    return rows.filter(pk=term)
-
-
 class CustomerSearch(AdminMixin[ModelT]):
-    """A list that is searched by whole id, or by the start of a customer's id or name."""
+    """A list, possibly of millions of rows, that is searched by whole id, or for the newest few customers found."""
 
     search_fields = ("pk",)
 
@@ -86,6 +69,12 @@ class CustomerSearch(AdminMixin[ModelT]):
     ) -> tuple[QuerySet[ModelT], bool]:
         term = search_term.strip()
         prefix = ids.id_prefix(self.model)
-        if not term or term.startswith(f"{prefix}_"):
-            return find_by_id(queryset, prefix, term), False
-        return filter_by_requesters(queryset, request_scope(request), term), False
+        if ids.decode(prefix, term) is not None:
+            queryset = queryset.filter(pk=term)
+        elif term.startswith(f"{prefix}_"):
+            queryset = queryset.none()
+        elif term:
+            requesters = find_requesters(request_scope(request).narrow(Requester.objects.all()), term)
+            newest = requesters.order_by("-pk").values_list("pk", flat=True)[:MAX_REQUESTERS]
+            queryset = queryset.filter(requester__in=list(newest))
+        return queryset, False

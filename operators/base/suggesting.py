@@ -1,14 +1,14 @@
 """Fields with suggestions while typing (operators.suggestions, operators/suggest.js), and currencies to choose."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar
 
 from django import forms
-from django.db.models import Count, Model, QuerySet, Value
+from django.db.models import Count, Value
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -21,52 +21,32 @@ from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import chosen_id, request_scope
 
 RECENTLY = timedelta(days=90)
-Row = TypeVar("Row", bound=Model)
-Days: TypeAlias = "QuerySet[Row, tuple[str, int]]"
 SCRIPT = "operators/suggest.js"
 MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
-def booked_currencies(account_ids: Sequence[str], today: date) -> list[str]:
-    """Return the currencies of the last 90 days, most frequent first."""
-    recent, pending = count_days(account_ids, today)
-    return [currency for currency, days in sort_by_days(recent.union(pending, all=True)) if days]
-
-
 def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
-    """Return those currencies, and those with a valid exchange rate today, sorted by code. One query."""
-    rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MAX_AGE, today))
-    rated = rates.order_by().values_list("currency", Value(0)).distinct()
-    recent, pending = count_days(account_ids, today)
-    currencies = sort_by_days(recent.union(pending, rated, all=True))
-    converted = {currency for currency, days in currencies if not days}
-    return [currency for currency, days in currencies if days], sorted(converted | {EURO}) if converted else []
+    """Return the currencies of the last 90 days, most frequent first, and those with an exchange rate today.
 
-
-def count_days(account_ids: Sequence[str], today: date) -> "tuple[Days[TierRevenue], Days[RecentRevenue]]":
-    """Return the currencies with their number of daily totals, and with that of the entries not yet added to them."""
+    One query: the number of each currency's daily totals and of entries not yet added to them, and 0 for each rate.
+    """
     recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENTLY, today))
     pending = RecentRevenue.objects.filter(account_id__in=account_ids)
-    return (
-        recent.order_by().values_list("currency").annotate(days=Count("pk")),
+    rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MAX_AGE, today))
+    rows = recent.order_by().values_list("currency").annotate(days=Count("pk"))
+    rows = rows.union(
         pending.order_by().values_list("currency").annotate(days=Count("pk")),
+        rates.order_by().values_list("currency", Value(0)).distinct(),
+        all=True,
     )
-
-
-def sort_by_days(rows: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Add up the days of each currency, and sort by them, descending."""
     days = Counter[str]()
+    rated = set()
     for currency, number in rows:
         days[currency] += number
-    return sorted(days.items(), key=lambda row: (-row[1], row[0]))
-
-
-def grouped_currencies(booked: Sequence[str]) -> list[tuple[str, object]]:
-    """Return all currencies as choices, those in use first."""
-    others = [(code, code) for code in CURRENCIES if code not in booked]
-    if not booked:
-        return [("", "–"), *others]
-    return [("", "–"), ("Booked before", [(code, code) for code in booked]), ("Others", others)]
+        if not number:
+            rated |= {currency, EURO}
+    booked = sorted(+days, key=lambda currency: (-days[currency], currency))
+    return booked, sorted(rated)
 
 
 class Kind(StrEnum):
@@ -117,7 +97,13 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         money = {name: field for name, field in form.base_fields.items() if isinstance(field, Currency)}
         if money:
             accounts = [account_id] if account_id else offered_ids(request)
-            choices = grouped_currencies(booked_currencies(accounts, timezone.now().date()))
+            booked, _ = booked_and_rated(accounts, timezone.now().date())
+            choices: list[tuple[str, object]] = [("", "–")]
+            others = [(code, code) for code in CURRENCIES if code not in booked]
+            if booked:
+                choices += [("Booked before", [(code, code) for code in booked]), ("Others", others)]
+            else:
+                choices += others
             for name, field in money.items():
                 form.base_fields[name] = own_field = deepcopy(field)
                 own_field.choices = choices

@@ -18,14 +18,7 @@ TOO_OLD = "This form has expired. Check it and send it again."
 
 
 def new_ticket(model: type[Model]) -> str:
-    return signing.dumps(ids.new_id(id_prefix(model)), salt=SALT)
-
-
-def id_prefix(model: type[Model]) -> str:
-    field = model._meta.pk
-    if not isinstance(field, ids.IdField):
-        raise TypeError(f"{model.__name__} has no prefixed id.")
-    return field.prefix
+    return signing.dumps(ids.new_id(ids.id_prefix(model)), salt=SALT)
 
 
 def read_ticket(ticket: str, model: type[Model]) -> str | None:
@@ -34,7 +27,7 @@ def read_ticket(ticket: str, model: type[Model]) -> str | None:
         pk: str = signing.loads(ticket, salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:
         return None
-    return pk if ids.decode(id_prefix(model), pk) is not None else None
+    return pk if ids.decode(ids.id_prefix(model), pk) is not None else None
 
 
 def is_used(model: type[Model], pk: str) -> bool:

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from kit.http.errors import ApiError, ValidationFailed
 from licensing.content.bulk import CHUNK, change_items
 from licensing.content.models import Content
-from operators.base.uploads import Upload, purge
+from operators.catalogue.uploads import Upload, purge
 
 STEP_SECONDS = 2.0
 
@@ -57,22 +57,21 @@ class BulkChange:
         """Create a change for `items`, pairs of id and account."""
         purge()
         progress = new_progress()
-        accounts: set[str] = set()
-
-        def lines() -> Iterator[bytes]:
-            for item, account in items:
-                accounts.add(account)
-                progress["total"] += 1
-                yield file_line((account, item, None))
-
         metadata: ChangeMetadata = {
             "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress, "back": None,
             "problem": None,
         }  # fmt: skip
-        upload = Upload.keep(request, lines(), metadata)  # counts items and accounts while it writes the file
-        metadata["accounts"] = sorted(accounts)
-        upload.save()
-        return cls(upload)
+
+        def lines() -> Iterator[bytes]:
+            """Write the items, and count them and their accounts meanwhile."""
+            accounts = set()
+            for item, account in items:
+                accounts.add(account)
+                progress["total"] += 1
+                yield file_line((account, item, None))
+            metadata["accounts"] = sorted(accounts)
+
+        return cls(Upload.keep(request, lines(), metadata))
 
     @classmethod
     def find(cls, request: HttpRequest, token: str) -> "BulkChange | None":
@@ -103,7 +102,10 @@ class BulkChange:
         """Reverse the change: the next steps undo it."""
         with self.upload.locked():
             if self.can_be_undone:
-                self.metadata["back"] = {**new_progress(), "total": count_lines(self.upload)}
+                progress = new_progress()
+                with self.upload.path("before").open("rb") as file:
+                    progress["total"] = sum(1 for _ in file)
+                self.metadata["back"] = progress
                 self.metadata["problem"] = None
                 self.upload.save()
 
@@ -124,7 +126,7 @@ class BulkChange:
         groups: defaultdict[tuple[str, Value], list[str]] = defaultdict(list)
         for account, item, former in map(json.loads, lines):
             groups[account, former].append(item)
-        for account, former in sorted(groups, key=group_order):
+        for account, former in sorted(groups, key=lambda group: (group[0], group[1] or "")):
             items = groups[account, former]
             try:
                 if self.is_undoing:
@@ -167,19 +169,9 @@ class BulkChange:
             return 0
 
 
-def group_order(group: tuple[str, Value]) -> tuple[str, str]:
-    account, former = group
-    return account, former or ""
-
-
 def new_progress() -> Progress:
     return {"total": 0, "done": 0, "changed": 0, "at": 0}
 
 
 def file_line(line: Line) -> bytes:
     return json.dumps(line).encode() + b"\n"
-
-
-def count_lines(upload: Upload[ChangeMetadata]) -> int:
-    with upload.path("before").open("rb") as file:
-        return sum(1 for _ in file)

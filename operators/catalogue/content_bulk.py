@@ -30,6 +30,11 @@ from operators.catalogue.bulk_change import BulkChange
 
 MAX_POLICIES = 500  # to choose from
 NO_POLICY = "none"
+EFFECTS_OF_ALL = [
+    "Each change writes an entry in the audit log.",
+    "Many items are changed in steps, with a page that shows the progress.",
+    "You can undo it for a day.",
+]
 
 
 class BulkForm(StyledForm, forms.Form):
@@ -46,25 +51,31 @@ class BulkForm(StyledForm, forms.Form):
         raise NotImplementedError
 
 
-class StatusForm(BulkForm):
+class ArchiveForm(BulkForm):
     def new_value(self) -> tuple[str, str | None]:
-        return "status", Status.ARCHIVED.value if self.cleaned_data["action"] == "archive" else Status.ACTIVE.value
+        return "status", Status.ARCHIVED.value
+
+
+class RestoreForm(BulkForm):
+    def new_value(self) -> tuple[str, str | None]:
+        return "status", Status.ACTIVE.value
 
 
 class PolicyForm(BulkForm):
     policy = forms.ChoiceField()
 
+    def offer_policies(self, account_ids: list[str]) -> None:
+        """Offer "no policy", and the account's policies if there is only one account."""
+        choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
+        if len(account_ids) == 1:
+            choices += newest_policies(account_ids[0])
+        self.fields["policy"].choices = choices
+
     def new_value(self) -> tuple[str, str | None]:
         chosen = self.cleaned_data["policy"]
-        return "policy_id", None if chosen == NO_POLICY else chosen
-
-
-def policy_choices(account_ids: list[str]) -> list[tuple[str, str]]:
-    """Return the choices: an account's policies if there is only one account, and "no policy"."""
-    choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
-    if len(account_ids) == 1:
-        choices += newest_policies(account_ids[0])
-    return choices
+        if chosen == NO_POLICY:
+            chosen = None
+        return "policy_id", chosen
 
 
 def newest_policies(account_id: str) -> list[tuple[str, str]]:
@@ -107,12 +118,12 @@ class BulkChanges(AdminMixin[Content]):
     @admin.action(description="Archive", permissions=["change"])
     def archive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Checks of them are denied (content_archived). They can be restored."]
-        return self.change(request, queryset, "Archive", StatusForm, effects)
+        return self.change(request, queryset, "Archive", ArchiveForm, effects)
 
     @admin.action(description="Restore from the archive", permissions=["change"])
     def unarchive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Checks of them are decided by their policies again."]
-        return self.change(request, queryset, "Bring back", StatusForm, effects)
+        return self.change(request, queryset, "Bring back", RestoreForm, effects)
 
     @admin.action(description="Assign a policy", permissions=["change"])
     def assign_policy(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
@@ -146,9 +157,8 @@ class BulkChanges(AdminMixin[Content]):
         initial["policy"] = request.POST.get("policy", "")
         answered = "concerned" in request.POST and EDIT not in request.POST and not anew
         bound_form = form(request.POST if answered else None, initial=initial)
-        policy = bound_form.fields.get("policy")
-        if isinstance(policy, forms.ChoiceField):
-            policy.choices = policy_choices(list(chosen.counts))
+        if isinstance(bound_form, PolicyForm):
+            bound_form.offer_policies(list(chosen.counts))
         return bound_form
 
     @staticmethod
@@ -166,18 +176,13 @@ class BulkChanges(AdminMixin[Content]):
         self, request: HttpRequest, verb: str, chosen: Selection, form: BulkForm, effects: list[str]
     ) -> HttpResponse:
         names = dict(Account.objects.filter(pk__in=chosen.counts).values_list("pk", "name"))
-        kept_fields = [
-            "Each change writes an entry in the audit log.",
-            "Many items are changed in steps, with a page that shows the progress.",
-            "You can undo it for a day.",
-        ]
         return page(
             request,
             self,
             "operators/confirm.html",
             title=f"{verb} {items_text(chosen.total)}?",
             facts=[(names[account], items_text(number)) for account, number in chosen.counts.items()],
-            effects=[*effects, *kept_fields],
+            effects=effects + EFFECTS_OF_ALL,
             button=f"{verb} {items_text(chosen.total)}",
             form=form,
             back=request.get_full_path(),
@@ -214,19 +219,16 @@ class BulkChanges(AdminMixin[Content]):
 
 def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
-    progress = change.progress
-    rest = progress["done"] - progress["changed"]
+    changed = change.progress["changed"]
+    unchanged = change.progress["done"] - changed
+    text = f"{items_text(changed)} changed."
+    why = "had it already."
     if change.is_undoing:
-        text = f"{items_text(progress['changed'])} changed back."
-        also = f" {items_text(rest)} had been changed since, or lost the former policy, and stayed." if rest else ""
-        return format_html("{}{}", text, also)
-    also = f" {items_text(rest)} had it already." if rest else ""
+        text = f"{items_text(changed)} changed back."
+        why = "had been changed since, or lost the former policy, and stayed."
+    if unchanged:
+        text = f"{text} {items_text(unchanged)} {why}"
     if not change.can_be_undone:
-        return format_html("{}{}", f"{items_text(progress['changed'])} changed.", also)
+        return format_html("{}", text)
     address = reverse("admin:licensing_content_bulk", args=[change.upload.token])
-    return format_html(
-        '{}{} <a class="underline" href="{}">Undo …</a>',
-        f"{items_text(progress['changed'])} changed.",
-        also,
-        address,
-    )
+    return format_html('{} <a class="underline" href="{}">Undo …</a>', text, address)

@@ -21,8 +21,8 @@ from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin
 from operators.base.pages import page
 from operators.base.scope import request_scope
-from operators.base.uploads import EXPIRED, Upload, purge
 from operators.catalogue.import_forms import PlanForm, UploadForm
+from operators.catalogue.uploads import EXPIRED, Upload, purge
 
 PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
 
@@ -57,10 +57,7 @@ class ContentImport(AdminMixin[Content]):
     @action(description="Import", icon="upload_file", permissions=["import"], url_path="import")
     def import_items(self, request: HttpRequest) -> HttpResponse:
         scope = request_scope(request)
-        is_post = request.method == "POST"
-        form = UploadForm(
-            request.POST if is_post else None, request.FILES if is_post else None, scope=scope, site=self.admin_site
-        )
+        form = UploadForm(request.POST or None, request.FILES or None, scope=scope, site=self.admin_site)
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
             kind = form.cleaned_data["format"]

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
@@ -88,8 +88,7 @@ class SiteFilter(DropdownFilter):
         value = self.value()
         if not value:
             return queryset
-        has_site = recorded_fact("siteId")
-        return bounded_scan(queryset).filter(has_site([value]))
+        return bounded_scan(queryset).filter(recorded_fact("siteId")([value]))
 
 
 class PageFilter(TextFilter):
@@ -100,12 +99,8 @@ class PageFilter(TextFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AccessEvent]) -> QuerySet[AccessEvent]:
         address = (self.value() or "").strip()[:MAX_ADDRESS].replace("\0", "")
-        return bounded_scan(queryset).filter(page_condition(address)) if address else queryset
-
-
-def page_condition(address: str) -> Q:
-    """Return the condition on a page's address, which may lack its scheme."""
-    url = address if "://" in address else f"https://{address}"
-    if url.endswith(AND_MORE):
-        return begins_with(url.removesuffix(AND_MORE))
-    return is_page([url])
+        if not address:
+            return queryset
+        url = address if "://" in address else f"https://{address}"
+        is_here = begins_with(url.removesuffix(AND_MORE)) if url.endswith(AND_MORE) else is_page([url])
+        return bounded_scan(queryset).filter(is_here)

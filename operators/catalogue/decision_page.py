@@ -48,7 +48,10 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
 
 
 def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
-    rules = deciding_rules(event)
+    rules: Sequence[RuleJson] = []
+    if event.policy_version is not None:
+        revisions = PolicyRevision.objects.filter(policy_id=event.policy_id, version=event.policy_version)
+        rules = revisions.values_list("rules", flat=True).first() or []
     side = build_side("Rule by rule", answer, rules)
     rule = answer.decision.rule
     kind = "allowed" if event.allowed else "denied"
@@ -71,14 +74,6 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
         side=side,
         entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
     )
-
-
-def deciding_rules(event: AccessEvent) -> Sequence[RuleJson]:
-    """Return the rules of the policy's version at the time."""
-    if event.policy_version is None:
-        return []
-    revision = PolicyRevision.objects.filter(policy_id=event.policy_id, version=event.policy_version).first()
-    return revision.rules if revision is not None else []
 
 
 def link_to_policy(event: AccessEvent) -> str:

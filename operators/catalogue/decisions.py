@@ -20,7 +20,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
-from licensing.policies.facts import BY_NAME, Recorded
+from licensing.policies.facts import BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.lists import time_column
@@ -35,13 +35,6 @@ from operators.customers.refunds import RefundableCharge, RefundButton
 
 OF_ONE = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})  # filters
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
-
-
-def labelled_facts(recorded: Recorded) -> list[tuple[str, str]]:
-    """Return a decision's facts with their labels."""
-    return [
-        (fact.label, fact.text(recorded[name])) for name, fact in BY_NAME.items() if fact.label and name in recorded
-    ]
 
 
 class ShownOutcome(NamedTuple):
@@ -60,14 +53,11 @@ class DecisionList(BoundedChangeList):
     def outcomes(self) -> list[ShownOutcome]:
         """Return the outcomes with links."""
         chosen = self.params.get(OutcomeFilter.parameter_name, "")
-        return [
-            ShownOutcome(
-                label or "all",
-                self.get_query_string({OutcomeFilter.parameter_name: value or None}, ["p"]),
-                value == chosen,
-            )
-            for value, label in {"": "", **OutcomeFilter.options}.items()
-        ]
+        name = OutcomeFilter.parameter_name
+        shown = [ShownOutcome("all", self.get_query_string({name: None}), not chosen)]
+        for value, label in OutcomeFilter.options.items():
+            shown.append(ShownOutcome(label, self.get_query_string({name: value}), value == chosen))
+        return shown
 
 
 class PresentedDecision(Protocol):
@@ -180,7 +170,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     def outcome(self, event: AccessEvent) -> tuple[str, str]:
         if event.observed:
             return "observed", f"allowed, observed: {event.observed}"
-        return ("allowed", "allowed") if event.allowed else ("denied", event.reason or "denied")
+        if event.allowed:
+            return "allowed", "allowed"
+        return "denied", event.reason or "denied"
 
     @display(description="Content or page")
     def what(self, event: AccessEvent) -> str:
@@ -195,7 +187,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
-        return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled_facts(event.facts)})
+        facts = [(fact, event.facts[name]) for name, fact in BY_NAME.items() if fact.label and name in event.facts]
+        labelled = [(fact.label, fact.text(value)) for fact, value in facts]
+        return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled})
 
     @display(description="Permissions granted")
     def granted(self, event: PresentedDecision) -> str:

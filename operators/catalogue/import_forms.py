@@ -16,8 +16,8 @@ from licensing.imports.mapping import is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan
 from operators.base.mixins import StyledForm
 from operators.base.scope import Scope
-from operators.base.uploads import UploadField
 from operators.catalogue.content_bulk import newest_policies
+from operators.catalogue.uploads import UploadField
 
 MAX_COLUMNS = 500  # to choose from
 METADATA = "metadata."

@@ -28,7 +28,7 @@ from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
-from operators.base.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
+from operators.catalogue.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
@@ -167,7 +167,8 @@ class LogUploads(ServiceAdmin[Site]):
             "operators/catalogue/log_import.html",
             title=f"Import {metadata['name']} for {site.host}",
             original=site,
-            about={**metadata, "facts": shown_facts(metadata)},
+            about=metadata,
+            facts=shown_facts(metadata),
             problems=metadata.get("problems", [])[:MAX_SHOWN_PROBLEMS],
         )
 

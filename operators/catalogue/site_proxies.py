@@ -64,14 +64,10 @@ def proxy_file_state(site: Site, outdated: Collection[str]) -> str:
     downloads = downloads_by_proxy(site)
     if not downloads:
         return "The service knows of no download."
-    lines = [
-        (
-            proxy,
-            "changed since it was downloaded" if proxy in outdated else "downloaded",
-            shown_time(downloads[proxy].at),
-        )
-        for proxy in sorted(downloads)
-    ]
+    lines = []
+    for proxy, download in sorted(downloads.items()):
+        state = "changed since it was downloaded" if proxy in outdated else "downloaded"
+        lines.append((proxy, state, shown_time(download.at)))
     listed = format_html_join("", "<p>{}: {} at {}.</p>", lines)
     return format_html("{}<p>{}</p>", listed, GET_IT_AGAIN) if outdated else listed
 
@@ -82,15 +78,12 @@ def refused_proxies(site: Site) -> str:
     Before them the proxy whose key is unknown, or for other hosts.
     """
     refused = ApiKey.objects.filter(key_states.is_refused(timezone.now()), account_id=site.account_id)
-    keys = [key for key in refused.order_by("-refused_at", "pk") if may_ask_about(key, site)]
-    lines = ((change_url(key), str(key), refusal_in_words(key)) for key in keys)
+    lines = []
+    for key in refused.order_by("-refused_at", "pk"):
+        if not key.allowed_hosts or not set(key.allowed_hosts).isdisjoint(site.hosts):  # without hosts it is for all
+            lines.append((change_url(key), key, refusal_in_words(key)))
     listed = format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines)
     refusal = refusal_of_site(site)
     if refusal:
         return format_html("<p>{}</p>{}", refusal, listed)
     return listed or NO_REFUSAL
-
-
-def may_ask_about(key: ApiKey, site: Site) -> bool:
-    """Whether the key is for one of the site's hosts; one without hosts is for all."""
-    return not key.allowed_hosts or not set(key.allowed_hosts).isdisjoint(site.hosts)

@@ -57,8 +57,10 @@ def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]
         facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))
     for row in report.requesters:
         name = row["name"] or row["requester_id"]
-        sums = report.by_requester.get(row["requester_id"], {})
-        facts.append((name, f"{row['count']:,}" + (f", {format_sums(sums)}" if sums else "")))
+        figure = f"{row['count']:,}"
+        if sums := report.by_requester.get(row["requester_id"]):
+            figure += f", {format_sums(sums)}"
+        facts.append((name, figure))
     return facts
 
 

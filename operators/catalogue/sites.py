@@ -47,21 +47,14 @@ MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 OBSERVED_FOR = timedelta(days=30)
 
 
-def enforce_site(site: Site) -> str:
-    """Enforce the decisions. Return the message, which says whether the proxy's file has to be downloaded again."""
-    changed = site_services.update_site(site, {"mode": Mode.ENFORCE.value})
-    done = f"The decisions on {site.host} are carried out."
-    outdated = outdated_downloads(changed)
-    return format_html("{} {}", done, proxy_file_state(changed, outdated)) if outdated else done
-
-
 def uncovered_hosts(site: Site) -> list[str]:
     """Return a sentence about hosts without a site that visitors asked for recently, if there are any."""
     hosts = recent_hosts(site.account_id)
     if not hosts:
         return []
-    further = f" and {len(hosts) - MAX_NAMED_HOSTS:,} more" if len(hosts) > MAX_NAMED_HOSTS else ""
-    host_names = f"{', '.join(hosts[:MAX_NAMED_HOSTS])}{further}"
+    host_names = ", ".join(hosts[:MAX_NAMED_HOSTS])
+    if len(hosts) > MAX_NAMED_HOSTS:
+        host_names += f" and {len(hosts) - MAX_NAMED_HOSTS:,} more"
     return [f"Hosts without a site, which visitors asked for in the last 30 days, are not covered: {host_names}."]
 
 
@@ -130,6 +123,14 @@ class SiteAdmin(LogUploads):
     @confirmed_action("Enforce", "gavel", "enforce")
     def enforce(self, request: HttpRequest, site: Site) -> Confirmation:
         """Show the observed denials, and a button to enforce them."""
+
+        def perform() -> str:
+            """Say whether the proxy's file has to be downloaded again."""
+            changed = site_services.update_site(site, {"mode": Mode.ENFORCE.value})
+            done = f"The decisions on {site.host} are carried out."
+            outdated = outdated_downloads(changed)
+            return format_html("{} {}", done, proxy_file_state(changed, outdated)) if outdated else done
+
         now = timezone.now()
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)
@@ -146,7 +147,7 @@ class SiteAdmin(LogUploads):
                 *uncovered_hosts(site),
             ],
             button="Enforce it",
-            perform=partial(enforce_site, site),
+            perform=perform,
         )
 
     @action(description="Published terms", icon="contract", permissions=["view"], url_path="terms")

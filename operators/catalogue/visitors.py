@@ -70,14 +70,17 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         raise PermissionDenied
     choice = read_choice(request)
     sees_money = request.user.has_perm(MONEY_PERMISSION)
+    table = current_table.get()
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Crawlers and other visitors",
         "choice": choice,
         "most_accounts": MAX_ACCOUNTS,
         "empty_state": NOBODY.render(request),
-        "crawlers": render_table(current_table.get()),
-        "lists": list_rows(current_table.get()) if uses_published_lists() else [],
+        "table": table,
+        "verified_by_address": sum(bool(crawler.addresses) for crawler in table.crawlers),
+        "verified_by_name": sum(bool(crawler.hosts) for crawler in table.crawlers),
+        "lists": list_rows(table) if uses_published_lists() else [],
         "fetches_lists": uses_published_lists(),
         "sees_money": sees_money,
         "chart_files": CHART_FILES,
@@ -118,16 +121,6 @@ def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[st
         "folders": reports.folders,
         "more": report.total - len(report.visitors),
         "names_accounts": len(choice.accounts) > 1,
-    }
-
-
-def render_table(table: Table) -> dict[str, object]:
-    """Summarise the known crawlers, for a note below the figures."""
-    return {
-        "date": table.date,
-        "known": len(table.crawlers),
-        "by_address": sum(bool(crawler.addresses) for crawler in table.crawlers),
-        "by_name": sum(bool(crawler.hosts) for crawler in table.crawlers),
     }
 
 

@@ -86,9 +86,10 @@ class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClie
     def rotate(self, request: HttpRequest, client: LicenseClient) -> Confirmation:
         def perform(fields: Values) -> HttpResponse:
             changed, secret = services.rotate_secret(client, fields["overlap_seconds"], form_seed(request))
+            note = ""
             if bytes(changed.digest) == bytes(client.digest):
-                return self.show_secret(request, changed, secret, "The form was sent twice. Nothing has changed now.")
-            return self.show_secret(request, changed, secret)
+                note = "The form was sent twice. Nothing has changed now."
+            return self.show_secret(request, changed, secret, note)
 
         return Confirmation(
             title=f"Rotate the secret of {client.name}?",

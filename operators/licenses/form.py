@@ -1,6 +1,5 @@
 """The form of a licence."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -85,26 +84,19 @@ class LicenseForm(QuotaFields, ServiceForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        self.check_requester(*(cleaned.get(name) for name in ("account", "requester_own_id", "requester_name")))
-        for name in ("price", "access"):
-            if f"{name}_amount" in self.errors:
-                continue
-            amount, currency = (cleaned.get(f"{name}_{part}") for part in ("amount", "currency"))
-            if (amount is None) != (currency is None):
-                missing = "amount" if amount is None else "currency"
-                self.add_error(f"{name}_{missing}", "Enter both an amount and a currency.")
-        self.check_fee(cleaned)
+        self.check_requester(cleaned.get("account"), cleaned.get("requester_own_id"), cleaned.get("requester_name"))
+        for price in ("price_amount", "price_currency"), ("access_amount", "access_currency"):
+            missing = [name for name in price if cleaned.get(name) is None]
+            if len(missing) == 1 and not self.errors.keys() & set(price):
+                self.add_error(missing[0], "Enter both an amount and a currency.")
+        missing = [name for name in FEE if not cleaned.get(name)]
+        if 0 < len(missing) < len(FEE) and not self.errors.keys() & set(FEE):
+            self.add_error(missing[0], "Enter the fee's amount, currency and period, or none of them.")
         start = cleaned.get("starts_at")
         if cleaned.get("expires_at") and start and cleaned["expires_at"] <= start:
             self.add_error("expires_at", "Must be later than the start.")
         self.check_quota(cleaned)
         return cleaned
-
-    def check_fee(self, cleaned: Mapping[str, object]) -> None:
-        """Require all or none of a fee's fields."""
-        missing = [name for name in FEE if not cleaned.get(name)]
-        if 0 < len(missing) < len(FEE) and not self.errors.keys() & set(FEE):
-            self.add_error(missing[0], "Enter the fee's amount, currency and period, or none of them.")
 
     def clean_starts_at(self) -> datetime | None:
         return self.cleaned_data["starts_at"] or self.instance.starts_at
@@ -123,19 +115,15 @@ class LicenseForm(QuotaFields, ServiceForm):
         if account is None or not own_id:
             return
         if name:
-            self.check_name(account, own_id, name)
-            return
-        if namesakes := customers_named(account.pk, own_id):
+            requester = Requester.objects.filter(account=account, requester_id=own_id).first()
+            if requester is not None and requester.name not in (None, name):
+                self.add_error(
+                    "requester_name", f"This customer's name is {requester.name}. Change it on the customer's page."
+                )
+        elif namesakes := customers_named(account.pk, own_id):
             known_ids = " or ".join(customer.requester_id for customer in namesakes)
             self.add_error(
                 "requester_own_id",
                 f"{own_id} is the name of a customer. Enter the customer's id, {known_ids}; for a new customer whose "
                 f"id is {own_id}, fill in the name too.",
-            )
-
-    def check_name(self, account: Account, own_id: str, name: str) -> None:
-        requester = Requester.objects.filter(account=account, requester_id=own_id).first()
-        if requester is not None and requester.name not in (None, name):
-            self.add_error(
-                "requester_name", f"This customer's name is {requester.name}. Change it on the customer's page."
             )

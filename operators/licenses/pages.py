@@ -41,7 +41,7 @@ from operators.customers.quotas import Quota, wallet_in_words
 from operators.customers.refunds import RefundableCharge, RefundButton
 from operators.licenses.form import FEE, LicenseForm
 from operators.licenses.question import license_question
-from operators.licenses.templates import FollowUps, LicenseFormHelp, LicenseTemplates
+from operators.licenses.templates import LicenseForms
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldOpts
@@ -66,13 +66,7 @@ class StateFilter(OptionsFilter[License]):
 
 
 @admin.register(License)
-class LicenseAdmin(
-    LicenseFormHelp,
-    LicenseTemplates,
-    FollowUps,
-    RefundButton[License],
-    AskingAdmin[License],
-):
+class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "fee", "account")
     list_select_related = ("account", "requester")
@@ -117,12 +111,13 @@ class LicenseAdmin(
         self, request: HttpRequest, obj: License | None = None, change: bool = False, **kwargs: object
     ) -> type[ModelForm]:
         form = super().get_form(request, obj, change, **kwargs)
-        hidden = set()
+        hidden: tuple[str, ...] = ()
         if obj is not None:  # a licence's requester cannot change, and its wallet has separate pages
-            hidden = {"requester_own_id", "requester_name", *QUOTA_FIELDS}
+            hidden = ("requester_own_id", "requester_name") + QUOTA_FIELDS
         elif not request.user.has_perm("analytics.add_wallet"):
-            hidden = {*QUOTA_FIELDS}
-        form.base_fields = {name: field for name, field in form.base_fields.items() if name not in hidden}
+            hidden = QUOTA_FIELDS
+        for name in hidden:
+            form.base_fields.pop(name, None)
         account = request_scope(request).account(request.GET.get("account", ""))
         if obj is None and account is not None and request.user.has_perm("licensing.view_site"):
             policies = form.base_fields["policy_ids"] = copy(form.base_fields["policy_ids"])

@@ -34,12 +34,20 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     drafted = draft_license(account, license_, form)
     quota = Quota.from_fields(form.cleaned_data)
     sentences = []
-    if license_ is None:
-        sentences += preview_customer(account, form.cleaned_data.get("requester_own_id", ""))
+    requester_id = form.cleaned_data.get("requester_own_id")
+    if license_ is None and requester_id:
+        requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
+        sentences.append(f"New customer: {requester_id}.")
+        if requester is not None and requester.name:
+            sentences = [f"Customer: {requester.name} ({requester_id})."]
+        elif requester is not None:
+            sentences = [f"Customer: {requester_id}."]
     sentences.append(preview_coverage(drafted))
     sentences += preview_bookings(license_, drafted)
     sentences += describe_access_price(None, drafted)
-    sentences += preview_fee(license_, drafted)
+    if drafted.fee_amount is not None and drafted.fee_every in FeeEvery.values:
+        begin = "from the next period" if license_ else f"from {describe_moment(drafted.starts_at)}"
+        sentences.append(f"The fee of {fee(drafted)} is charged in advance, {begin}.")
     if quota is not None:
         sentences += quota.in_words()
     return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])
@@ -66,21 +74,10 @@ def draft_license(account: Account, license_: License | None, form: LicenseForm)
     return drafted
 
 
-def preview_customer(account: Account, requester_id: str) -> list[str]:
-    if not requester_id:
-        return []
-    requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
-    if requester is None:
-        return [f"New customer: {requester_id}."]
-    return [f"Customer: {requester.name} ({requester_id})." if requester.name else f"Customer: {requester_id}."]
-
-
 def preview_coverage(drafted: License) -> str:
     """Describe the coverage, with the titles of single items."""
-    items = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
     coverage = f"Covers {describe_coverage(drafted)}"
-    if not drafted.content_ids:
-        return f"{coverage}."
+    items = Content.objects.of(drafted.account_id).filter(pk__in=drafted.content_ids[:SHOWN_TITLES])
     titles = list(items.values_list("title", flat=True))
     if not titles:
         return f"{coverage}."
@@ -101,10 +98,3 @@ def preview_bookings(license_: License | None, drafted: License) -> list[str]:
     if after is not None:
         sentences.append(f"{in_full(after.amount, after.currency)} is booked {describe_moment(after.occurred_at)}.")
     return sentences
-
-
-def preview_fee(license_: License | None, drafted: License) -> list[str]:
-    if drafted.fee_amount is None or drafted.fee_every not in FeeEvery.values:
-        return []
-    begin = f"from {describe_moment(drafted.starts_at)}" if license_ is None else "from the next period"
-    return [f"The fee of {fee(drafted)} is charged in advance, {begin}."]

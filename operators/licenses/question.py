@@ -57,15 +57,13 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
 
 def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
     """Describe the ledger entries of a save; `known_entries` are the ids of earlier ones."""
-    entries = [
-        entry for entry in LedgerEntry.objects.filter(license=saved).order_by("pk") if entry.pk not in known_entries
-    ]
-    sentences = [
-        f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}"
-        + (", which takes back what was booked." if entry.amount < 0 else ".")
-        for entry in entries
-    ]
-    if entries:
+    sentences = []
+    for entry in LedgerEntry.objects.filter(license=saved).exclude(pk__in=known_entries).order_by("pk"):
+        end = ", which takes back what was booked." if entry.amount < 0 else "."
+        sentences.append(
+            f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}{end}"
+        )
+    if sentences:
         sentences.append("Entries cannot be changed. Correct a mistake with another entry.")
     return sentences
 
@@ -113,26 +111,28 @@ def describe_coverage(license_: License) -> str:
     return count_text(number, "item")
 
 
-def describe_customer(requester: Requester) -> str:
-    own_id = requester.requester_id
-    return f"{requester.name}, id {own_id}" if requester.name else own_id
-
-
 def license_question(
     before: License | None, saved: License, known_entries: set[str], quota: Quota | None, *, is_new: bool
 ) -> Question | None:
     """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
     effects = describe_bookings(saved, known_entries) + describe_access_price(before, saved)
-    effects += describe_fee(before, saved) + (quota.in_words() if quota else [])
+    effects += describe_fee(before, saved)
+    if quota is not None:
+        effects += quota.in_words()
     warnings = type_warnings(before, saved)
     if not (effects or warnings):
         return None
     requester: Requester = saved.requester
+    customer = requester.requester_id
+    if requester.name:
+        customer = f"{requester.name}, id {customer}"
+    if is_new:
+        customer += " (new)"
     return Question(
         title="Issue this licence?" if before is None else f"Change the licence of {requester}?",
         facts=[
             ("Account", str(saved.account)),
-            ("Customer", f"{describe_customer(saved.requester)}{' (new)' if is_new else ''}"),
+            ("Customer", customer),
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
             ("Term", term(saved)),

@@ -1,7 +1,6 @@
 """The form of a new licence: templates with common terms, Renew and Duplicate; suggestions, and a preview."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime, time, tzinfo
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import ClassVar, cast
 
@@ -41,8 +40,9 @@ KEPT = (
 
 
 class LicenseTemplate(Struct, frozen=True):
-    title: str  # with a place for the currency
-    fields: Callable[[datetime, str], dict[str, object]]  # the form's values by start and currency
+    name: str
+    title: str
+    fields: dict[str, object]  # the form's values
 
 
 class Choice(Struct, frozen=True):
@@ -51,68 +51,36 @@ class Choice(Struct, frozen=True):
     is_chosen: bool
 
 
-def monthly_quota(start: datetime, currency: str) -> dict[str, object]:
-    return Quota(10_000).as_fields()
-
-
-def quota_then_charged(start: datetime, currency: str) -> dict[str, object]:
-    quota = Quota(10_000, Decimal("0.02"), currency, Decimal(1000))
-    return {**price_per_access(start, currency), **quota.as_fields()}
-
-
-def price_per_access(start: datetime, currency: str) -> dict[str, object]:
-    return {"access_amount": Decimal("0.02"), "access_currency": currency}
-
-
-def price_of_a_year(start: datetime, currency: str) -> dict[str, object]:
-    return {
+def build_templates(start: datetime, currency: str) -> list[LicenseTemplate]:
+    per_access: dict[str, object] = {"access_amount": Decimal("0.02"), "access_currency": currency}
+    charged_quota = Quota(10_000, Decimal("0.02"), currency, Decimal(1000))
+    year: dict[str, object] = {
         "price_amount": Decimal(500),
         "price_currency": currency,
         "starts_at": start,
         "expires_at": add_months(start, 12, get_current_timezone()),
     }
-
-
-TEMPLATES = {
-    "quota": LicenseTemplate("10,000 accesses a month", monthly_quota),
-    "quota_then_charged": LicenseTemplate("10,000 accesses a month, then 0.02 {} each", quota_then_charged),
-    "per_access": LicenseTemplate("0.02 {} for each access", price_per_access),
-    "year": LicenseTemplate("500 {} for a year", price_of_a_year),
-}
-
-
-class LicenseTemplates(ScopedAdmin[License]):
-    """Adds the templates to the form of a new licence."""
-
-    change_form_outer_before_template = "operators/customers/license_templates.html"
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
-        initial = super().get_changeform_initial_data(request)
-        template = TEMPLATES.get(str(initial.pop(TEMPLATE, "")))
-        if template is None:
-            return initial
-        now = timezone.now().replace(microsecond=0)
-        terms = {**only_type(request), **template.fields(now, currency_of_form(request))}
-        return cast("dict[str, str | list[str]]", {**initial, **terms})  # a form takes any value
-
-    def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
-        context = super().form_context(request, form, obj)
-        return context if obj is not None else {**context, "license_templates": choices(request)}
-
-
-def choices(request: HttpRequest) -> list[Choice]:
-    """Return the templates, each as a link that keeps the rest of the form's query, such as the customer."""
-
-    def address(name: str) -> str:
-        query = request.GET.copy()
-        query[TEMPLATE] = name
-        return f"?{query.urlencode()}"
-
-    chosen = request.GET.get(TEMPLATE)
-    currency = currency_of_form(request)
     return [
-        Choice(template.title.format(currency), address(name), name == chosen) for name, template in TEMPLATES.items()
+        LicenseTemplate("quota", "10,000 accesses a month", Quota(10_000).as_fields()),
+        LicenseTemplate(
+            "quota_then_charged",
+            f"10,000 accesses a month, then 0.02 {currency} each",
+            per_access | charged_quota.as_fields(),
+        ),
+        LicenseTemplate("per_access", f"0.02 {currency} for each access", per_access),
+        LicenseTemplate("year", f"500 {currency} for a year", year),
     ]
+
+
+def template_choices(request: HttpRequest) -> list[Choice]:
+    """Return the templates, each as a link that keeps the rest of the form's query, such as the customer."""
+    choices = []
+    for template in build_templates(timezone.now(), currency_of_form(request)):
+        query = request.GET.copy()
+        query[TEMPLATE] = template.name
+        is_chosen = template.name == request.GET.get(TEMPLATE)
+        choices.append(Choice(template.title, f"?{query.urlencode()}", is_chosen))
+    return choices
 
 
 def account_of_form(request: HttpRequest) -> Account | None:
@@ -124,13 +92,6 @@ def account_of_form(request: HttpRequest) -> Account | None:
 def currency_of_form(request: HttpRequest) -> str:
     account = account_of_form(request)
     return account.currency if account else USUAL_CURRENCY
-
-
-def only_type(request: HttpRequest) -> dict[str, object]:
-    """Return the licence type of the form's account, if its policies name exactly one."""
-    account = account_of_form(request)
-    types = types_in_policies([account.pk]) if account else set()
-    return {"license_type": types.pop()} if len(types) == 1 else {}
 
 
 def is_renewable(license_: License) -> bool:
@@ -151,7 +112,9 @@ def end_of_term(license_: License, start: datetime) -> datetime | None:
     if license_.expires_at is None:
         return None
     try:
-        for zone in sorted((UTC, get_current_timezone()), key=lambda zone: not is_midnight(license_.starts_at, zone)):
+        zones = [UTC, get_current_timezone()]
+        zones.sort(key=lambda zone: license_.starts_at.astimezone(zone).time() != time.min)
+        for zone in zones:
             first, last = license_.starts_at.astimezone(zone), license_.expires_at.astimezone(zone)
             months = (last.year - first.year) * 12 + last.month - first.month
             if months and add_months(license_.starts_at, months, zone) == license_.expires_at:
@@ -159,10 +122,6 @@ def end_of_term(license_: License, start: datetime) -> datetime | None:
         return start + (license_.expires_at - license_.starts_at)
     except (ValueError, OverflowError):
         return None
-
-
-def is_midnight(moment: datetime, zone: tzinfo) -> bool:
-    return moment.astimezone(zone).time() == time.min
 
 
 def renewal(license_: License, now: datetime) -> dict[str, object]:
@@ -190,38 +149,10 @@ def copied_terms(license_: License) -> dict[str, object]:
     return {"account": license_.account_id, **{name: getattr(license_, name) for name in KEPT}, **quota_fields}
 
 
-class FollowUps(ScopedAdmin[License]):
-    """Adds `renew` and `duplicate` to the admin of licences; list them in `actions_detail`."""
+class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
+    """The form of a new licence. Adds `renew` and `duplicate`; list them in `actions_detail`."""
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
-        for name, filled_in in ((RENEWED, renewal), (DUPLICATED, duplicate)):
-            if name in request.GET:
-                terms = filled_in(self.require_object(request, request.GET[name]), timezone.now())
-                return cast("dict[str, str | list[str]]", terms)  # a form takes any value
-        return super().get_changeform_initial_data(request)
-
-    has_duplicating_permission = right("licensing.add_license")
-
-    def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        if not self.has_duplicating_permission(request):
-            return False
-        return object_id is None or is_renewable(self.require_object(request, object_id))
-
-    @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
-    def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, RENEWED, self.require_object(request, object_id))
-
-    @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
-    def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, DUPLICATED, self.require_object(request, object_id))
-
-    def filled_in(self, request: HttpRequest, how: str, license_: License) -> HttpResponse:
-        source = f"the licence {license_.license_type} of {license_.requester}"
-        messages.info(request, f"Filled in from {source}. Nothing is issued until you save.")
-        return redirect(f"{reverse('admin:licensing_license_add')}?{how}={license_.pk}")
-
-
-class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
+    change_form_outer_before_template = "operators/customers/license_templates.html"
     change_form_after_template = "operators/customers/license_form.html"
     suggested: ClassVar = {
         "requester_own_id": Kind.CUSTOMER,
@@ -247,12 +178,54 @@ class LicenseFormHelp(SuggestingAdmin[License], ScopedAdmin[License]):
             )
         return form
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """Fill in the licence to renew or to duplicate, or a template with the only type that policies name."""
+        now = timezone.now()
+        terms: dict[str, object] = {}
+        if RENEWED in request.GET:
+            terms = renewal(self.require_object(request, request.GET[RENEWED]), now)
+        elif DUPLICATED in request.GET:
+            terms = duplicate(self.require_object(request, request.GET[DUPLICATED]), now)
+        else:
+            terms |= super().get_changeform_initial_data(request)
+            chosen = terms.pop(TEMPLATE, "")
+            for template in build_templates(now.replace(microsecond=0), currency_of_form(request)):
+                if template.name == chosen:
+                    account = account_of_form(request)
+                    types = types_in_policies([account.pk]) if account else set()
+                    if len(types) == 1:
+                        terms["license_type"] = types.pop()
+                    terms |= template.fields
+        return cast("dict[str, str | list[str]]", terms)  # a form takes any value
+
     def form_context(self, request: HttpRequest, form: ModelForm, obj: License | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
-        if obj is None or self.has_change_permission(request, obj):
-            query = f"?license={obj.pk}" if obj is not None else ""
-            context["preview_address"] = f"{reverse('admin:licensing_license_preview')}{query}"
+        preview = reverse("admin:licensing_license_preview")
+        if obj is None:
+            context |= {"license_templates": template_choices(request), "preview_address": preview}
+        elif self.has_change_permission(request, obj):
+            context["preview_address"] = f"{preview}?license={obj.pk}"
         return context
+
+    has_duplicating_permission = right("licensing.add_license")
+
+    def has_renewing_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        if not self.has_duplicating_permission(request):
+            return False
+        return object_id is None or is_renewable(self.require_object(request, object_id))
+
+    @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
+    def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.filled_in(request, RENEWED, self.require_object(request, object_id))
+
+    @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
+    def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self.filled_in(request, DUPLICATED, self.require_object(request, object_id))
+
+    def filled_in(self, request: HttpRequest, how: str, license_: License) -> HttpResponse:
+        source = f"the licence {license_.license_type} of {license_.requester}"
+        messages.info(request, f"Filled in from {source}. Nothing is issued until you save.")
+        return redirect(f"{reverse('admin:licensing_license_add')}?{how}={license_.pk}")
 
     def preview(self, request: HttpRequest) -> HttpResponse:
         """Return an HTML fragment that previews saving the form; empty until an account is chosen."""

@@ -37,19 +37,16 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     steps = []
     for model, (title, why) in STEPS.items():
         done = bool(choice.accounts) if model is Account else exists(model, choice)
-        steps.append(Step(title, why, done, link_to_form(request, model)))
+        model_admin = admin.site._registry[model]
+        link = ""
+        if model_admin.has_add_permission(request):
+            link = reverse(f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_add")
+        steps.append(Step(title, why, done, link))
     check = "Send POST /v1/access/check with the key. Then this page shows figures."
-    return [*steps, Step("Check access", check, False, "/docs/start/quickstart/")]
+    steps.append(Step("Check access", check, False, "/docs/start/quickstart/"))
+    return steps
 
 
 def exists(model: type[Model], choice: Choice) -> bool:
     """Whether any of the accounts has one. One query: per account, PostgreSQL might read the whole table."""
     return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()
-
-
-def link_to_form(request: HttpRequest, model: type[Model]) -> str:
-    """Return the address of the form of a new object; empty without the permission."""
-    model_admin = admin.site._registry[model]
-    if not model_admin.has_add_permission(request):
-        return ""
-    return reverse(f"admin:{model_admin.opts.label_lower.replace('.', '_')}_add")

@@ -12,9 +12,9 @@ from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
 from analytics.usage.daily_totals import DayTotals
 from analytics.windows import MICROSECOND, Window
-from kit.values.currencies import round_to_minor_unit
 from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
-from operators.base.figures.choice import Choice, render_change, window_filter
+from operators.base.figures.choice import Choice, render_change, render_percent, window_filter
+from operators.base.figures.terms import minor_units
 from operators.base.links import list_url
 from operators.base.times import time_filter
 from operators.overview.figures import RevenueFigures, Today, UsageFigures
@@ -92,16 +92,21 @@ def earned_figures(
     )
     booked = [
         EarnedFigure(
-            f"{round_to_minor_unit(total, code):,f} {code}",
+            f"{minor_units(total, code)} {code}",
             render_change(total, before),
-            f"{round_to_minor_unit(before, code):,f}",
+            minor_units(before, code),
             list_url(LedgerEntry, currency=code, **filters),
         )
         for code, (total, before) in totals
     ]
-    if revenue.left_out or [code for code, _ in totals] in ([], [choice.currency]):
+    if revenue.report.unconverted or [code for code, _ in totals] in ([], [choice.currency]):
         return Earnings(booked, [])
-    converted = EarnedFigure(f"{revenue.total} {choice.currency}", revenue.change, revenue.before, "#revenue-title")
+    converted = EarnedFigure(
+        f"{minor_units(revenue.report.total, choice.currency)} {choice.currency}",
+        render_percent(revenue.report.change_percent),
+        minor_units(revenue.report.before, choice.currency),
+        "#revenue-title",
+    )
     return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
@@ -194,7 +199,7 @@ def notices(
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     lines = []
-    if figures.revenue is not None and figures.revenue.left_out:
+    if figures.revenue is not None and figures.revenue.report.unconverted:
         lines.append(
             Notice(f"An exchange rate is missing: the totals in {choice.currency} are incomplete.", "#revenue-title")
         )

@@ -46,11 +46,11 @@ class DenialCounts:
 
     @property
     def held_state(self) -> str:
-        end = shown_time(self.held.expires_at, TO_DAY) if self.held.expires_at else ""
         state = self.held.state(self.now)
-        if state == "active":
-            return format_html("active until {}", end) if end else "active"
-        return format_html("ended {}", end) if state == "expired" else "revoked"
+        if state == "revoked" or self.held.expires_at is None:
+            return state
+        words = "ended {}" if state == "expired" else "active until {}"
+        return format_html(words, shown_time(self.held.expires_at, TO_DAY))
 
     @property
     def is_renewable(self) -> bool:
@@ -68,10 +68,17 @@ class DenialCounts:
 
 def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
+    ending_lists = []
+    for days in (SOON, LATER):
+        period = {
+            "expires_at_from_0": f"{local_time(now):{TO_DAY}}",
+            "expires_at_to_0": f"{local_time(now + timedelta(days=days)):{TO_DAY}}",
+        }
+        ending_lists.append((days, list_url(License, state="active", **period, **choice.account_filter)))
     context: dict[str, object] = {
         "ending": [(license_, ((license_.expires_at or now) - now).days) for license_ in ending[:MAX_ROWS]],
         "more_ending": len(ending) > MAX_ROWS,
-        "ending_lists": [(days, ending_list(choice, now, days)) for days in (SOON, LATER)],
+        "ending_lists": ending_lists,
         "tries_checks": may_try(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
@@ -96,12 +103,6 @@ def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
         expires_at__lte=now + timedelta(days=LATER),
     )
     return ending.filter(~Exists(following)).select_related("requester", "account").order_by("expires_at", "pk")
-
-
-def ending_list(choice: Choice, now: datetime, days: int) -> str:
-    last = now + timedelta(days=days)
-    until = {"expires_at_from_0": f"{local_time(now):{TO_DAY}}", "expires_at_to_0": f"{local_time(last):{TO_DAY}}"}
-    return list_url(License, state="active", **until, **choice.account_filter)
 
 
 def denied_customers(account_ids: Iterable[str], now: datetime) -> list[DenialCounts]:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from accounts.keys import states as key_states
 from accounts.limits.limiter import limiter
@@ -23,7 +24,7 @@ from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
 from licensing.sites.models import Site
 from licensing.sites.refused_proxies import is_refused
-from operators.access.refused_proxies import is_over, is_over_at_site, refusal_in_words, refusal_of_site
+from operators.access.refused_proxies import is_over, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
@@ -72,14 +73,6 @@ class KeyRow(Struct, frozen=True):
     link: str
     warning: str
 
-    @classmethod
-    def from_key(cls, key: ApiKey, warning: str) -> "KeyRow":
-        return cls(key.name, f"{key.prefix}…", key.account.name, change_url(key), warning)
-
-    @classmethod
-    def from_site(cls, site: Site) -> "KeyRow":
-        return cls(site.host, "site", site.account.name, change_url(site), refusal_of_site(site))
-
 
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
@@ -92,8 +85,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         booked, convertible = booked_and_rated(choice.account_ids, now.date())
     if "currency" not in request.GET:
         choice.currency = default_currency(choice, booked, convertible)
-    common = {
-        **context,
+    context |= {
         "choice": choice,
         "currencies": list(dict.fromkeys([*booked, *convertible, choice.currency])),
         "most_accounts": MAX_ACCOUNTS,
@@ -102,7 +94,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         "chart_files": CHART_FILES,
     }
     if not choice.accounts:
-        return {**common, "steps": None if choice.problems else first_steps(request, choice)}
+        return context | {"steps": None if choice.problems else first_steps(request, choice)}
     window = chosen_window(choice, now)
     if "revenue" in visible:
         book_due(choice.account.pk if choice.account else None)
@@ -110,27 +102,17 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     with use_memory():
         shown = reading.read(lambda: figures(request, choice, visible, window, now))
         attention = attention_context(request, choice, visible, shown.days, now)
-        return {
-            **common,
-            **days_in_words(window),
-            **attention,
-            "as_of": reading.as_of,
-            "usage": shown.usage,
-            "today": shown.today,
-            "steps": shown.steps,
-            "refused": shown.refused,
-            "revenue": shown.revenue,
-            "earned": shown.earned,
-            "notices": notices(request, choice, window, shown, attention),
-        }
+        context |= days_in_words(window) | attention | asdict(shown)
+        context["as_of"] = reading.as_of
+        context["notices"] = notices(request, choice, window, shown, attention)
+        return context
 
 
 def default_currency(choice: Choice, booked: list[str], convertible: list[str]) -> str:
     """Return the accounts' own currency if figures can be shown in it, otherwise the one that is booked most."""
     currencies = {account.currency for account in choice.accounts}
-    currency = currencies.pop() if len(currencies) == 1 else ""
-    if currency and (currency in booked or currency in convertible or not booked):
-        return currency
+    if len(currencies) == 1 and (not booked or currencies & {*booked, *convertible}):
+        return currencies.pop()
     return booked[0] if booked else choice.currency
 
 
@@ -188,12 +170,12 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     others = []
     for key in rows[:MAX_ROWS]:
         refusal = refusal_in_words(key)
-        if refusal and is_over(key):
-            continue
-        if refusal:
-            refused.append(KeyRow.from_key(key, refusal))
-        else:
-            others.append(KeyRow.from_key(key, ", ".join(key_states.key_warnings(key, now))))
+        warning = refusal or ", ".join(key_states.key_warnings(key, now))
+        row = KeyRow(key.name, f"{key.prefix}…", key.account.name, change_url(key), warning)
+        if not refusal:
+            others.append(row)
+        elif not is_over(key):
+            refused.append(row)
     return {
         "refused_keys": refused,
         "keys": others,
@@ -208,20 +190,24 @@ def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
     """Return sites whose proxy has an unknown key, or one for other hosts, unless it works again."""
     sites = Site.objects.filter(is_refused(now), account_id__in=choice.account_ids).select_related("account")
     refused = sites.order_by("-refused_at", "pk")[:MAX_ROWS]
-    return [KeyRow.from_site(site) for site in refused if not is_over_at_site(site)]
+    return [
+        KeyRow(site.host, "site", site.account.name, change_url(site), refusal_of_site(site))
+        for site in refused
+        if not is_over(site)
+    ]
 
 
 def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
     """Return link, URL and state of endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
-    return [(change_url(endpoint), endpoint.url, describe_trouble(endpoint)) for endpoint in endpoints]
-
-
-def describe_trouble(endpoint: WebhookEndpoint) -> str:
-    if endpoint.failing_since is None or endpoint.disabled_reason:
-        return endpoint.disabled_reason or ""
-    return format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
+    rows = []
+    for endpoint in endpoints:
+        why = endpoint.disabled_reason or ""
+        if endpoint.failing_since is not None and not why:
+            why = format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
+        rows.append((change_url(endpoint), endpoint.url, why))
+    return rows
 
 
 def active_accounts(choice: Choice, days: dict[str, DayTotals]) -> list[AccountRow]:

@@ -99,7 +99,9 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
     }
     if form.is_bound and form.is_valid():
         try:
-            answer = decide_dry_run(form)
+            [answer] = decide(form.account_id(), [form.check()], form.cleaned_data["at"])
+            if isinstance(answer, ApiError):
+                raise answer
         except REFUSALS as error:
             add_refusal(form, refusal(error, NAMES))
         else:
@@ -109,9 +111,8 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
                 response = keep(request, form, answer, policy)
                 if response is not None:
                     return response
-            context |= decision_context(answer, policy)
-            context |= unknown_requester(form.account_id(), answer.requester_id)
-            context |= {"may_keep": may_keep}
+            context |= decision_context(form.account_id(), answer, policy)
+            context["may_keep"] = may_keep
             form.data = {**{name: form.data.get(name, "") for name in form.fields}, "shown": context["outcome"]}
     return TemplateResponse(request, "operators/policies/check_access.html", context)
 
@@ -143,45 +144,32 @@ def recorded_fields(event: AccessEvent) -> dict[str, str]:
     }
 
 
-def decide_dry_run(form: PlaygroundForm) -> Answer:
-    """Decide the dry run. Raises ApiError."""
-    [answer] = decide(form.account_id(), [form.check()], form.cleaned_data["at"])
-    if isinstance(answer, ApiError):
-        raise answer
-    return answer
-
-
-def decision_context(answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
-    """Return the template context of a decision."""
+def decision_context(account_id: str, answer: Answer, revision: PolicyRevision | None) -> dict[str, object]:
+    """Return the template context of a decision, and of an id that no requester has, or that is customers' name."""
     item = Content.objects.filter(pk=answer.content_id, deleted_at=None).first()
-    rules = revision.rules if revision is not None else []
-    decision = answer.decision
+    requester_id = answer.requester_id
+    is_known = Requester.objects.filter(account_id=account_id, requester_id=requester_id).exists()
+    name = f"{requester_id}: {answer.facts.permission or 'access'}"
+    if item is not None:
+        name += f" of {item.title}"
     return {
-        "side": build_side("Now", answer, rules),
-        "outcome": render_outcome(decision.allowed, decision.observed or decision.reason),
+        "side": build_side("Now", answer, revision.rules if revision is not None else []),
+        "outcome": shown_outcome(answer),
         "policy": revision,
         "item": item,
-        "name": example_name(answer, item),
+        "name": name[:255],
+        "unknown": None if is_known else requester_id,
+        "named": customers_named(account_id, requester_id),
     }
 
 
-def unknown_requester(account_id: str, requester_id: str) -> dict[str, object]:
-    """Return the template context of an id that no requester has, or that is the name of customers."""
-    is_known = Requester.objects.filter(account_id=account_id, requester_id=requester_id).exists()
-    return {"unknown": None if is_known else requester_id, "named": customers_named(account_id, requester_id)}
-
-
-def example_name(answer: Answer, item: Content | None) -> str:
-    name = f"{answer.requester_id}: {answer.facts.permission or 'access'}"
-    if item is not None:
-        name += f" of {item.title}"
-    return name[:255]
+def shown_outcome(answer: Answer) -> str:
+    return render_outcome(answer.decision.allowed, answer.decision.observed or answer.decision.reason)
 
 
 def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:
     """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
-    decision = answer.decision
-    if form.cleaned_data["shown"] != render_outcome(decision.allowed, decision.observed or decision.reason):
+    if form.cleaned_data["shown"] != shown_outcome(answer):
         form.add_error(None, "The decision is different now, as below. Save it if that is right.")
         return None
     policy: Policy = revision.policy

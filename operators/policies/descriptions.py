@@ -56,10 +56,10 @@ def describe_test(test: PolicyTest) -> str:
 
 
 def describe_requester(requester: RequesterOfTest) -> str:
-    licenses = [
-        describe_held_license(license_["licenseType"], license_.get("expiresAt"))
-        for license_ in requester.get("licenses") or ()
-    ]
+    licenses = []
+    for license_ in requester.get("licenses") or ():
+        end = license_.get("expiresAt")
+        licenses.append(f"{license_['licenseType']} until {end}" if end else license_["licenseType"])
     if licenses:
         return f"{requester['id']}, who holds a licence of type {' and '.join(licenses)},"
     kind = f" of type {requester['licenseType']}" if requester.get("licenseType") else ""
@@ -68,10 +68,6 @@ def describe_requester(requester: RequesterOfTest) -> str:
     if kind:
         return f"{requester['id']}, who names a licence{kind},"
     return f"{requester['id']}, without a licence,"
-
-
-def describe_held_license(license_type: str, end: str | None) -> str:
-    return f"{license_type} until {end}" if end else license_type
 
 
 def describe_place(rule: RuleJson) -> str:
@@ -115,13 +111,14 @@ def differences(before: State, after: State) -> list[Line]:
         )
         if old != new and (old or new)
     ]
-    return lines + rule_differences(before.rules, after.rules) + example_differences(before.tests, after.tests)
-
-
-def example_differences(before: Sequence[PolicyTest], after: Sequence[PolicyTest]) -> list[Line]:
-    """Return the added and removed examples."""
-    gone = [Line("removed", "Example", before=describe_test(test)) for test in before if test not in after]
-    return gone + [Line("added", "Example", after=describe_test(test)) for test in after if test not in before]
+    lines += rule_differences(before.rules, after.rules)
+    for test in before.tests:
+        if test not in after.tests:
+            lines.append(Line("removed", "Example", before=describe_test(test)))
+    for test in after.tests:
+        if test not in before.tests:
+            lines.append(Line("added", "Example", after=describe_test(test)))
+    return lines
 
 
 def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> list[Line]:

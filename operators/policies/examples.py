@@ -1,7 +1,6 @@
 """A policy's tests ("examples") in its form, in words or as JSON."""
 
 from collections.abc import Sequence
-from typing import TypedDict
 
 import orjson
 from django import forms
@@ -24,15 +23,6 @@ AS_JSON, AS_LIST = "examples-json", "examples-list"
 FIELD = "tests-"
 
 ExamplesValue = tuple[list[str], str | None]  # JSON of each example, or one text with all
-
-
-class ShownExample(TypedDict):
-    name: str
-    json: str
-    title: str
-    sentence: str
-    allowed: bool
-    result: TestResult | None
 
 
 class ExamplesWidget(CompositeWidget):
@@ -69,22 +59,18 @@ class ExamplesWidget(CompositeWidget):
         return context | {
             "text": text,
             "examples": [
-                render_example(number, test, result)
+                {
+                    "name": f"{FIELD}{number}",
+                    "json": orjson.dumps(test).decode(),
+                    "title": test.get("name") or f"Example {number}",
+                    "sentence": describe_test(test),
+                    "allowed": test["expect"]["allowed"],
+                    "result": result and replace(result, decided=with_rule_names(result.decided)),
+                }
                 for number, (test, result) in enumerate(zip(tests, results, strict=True))
                 if test is not None
             ],
         }
-
-
-def render_example(number: int, test: PolicyTest, result: TestResult | None) -> ShownExample:
-    return {
-        "name": f"{FIELD}{number}",
-        "json": orjson.dumps(test).decode(),
-        "title": test.get("name") or f"Example {number}",
-        "sentence": describe_test(test),
-        "allowed": test["expect"]["allowed"],
-        "result": None if result is None else replace(result, decided=with_rule_names(result.decided)),
-    }
 
 
 def read(text: str) -> PolicyTest | None:

@@ -18,15 +18,14 @@ from licensing.policies.rules import MAX_PRIORITY
 from operators.base.fields import lines, one_line
 
 STEP = 10  # distance of priorities, leaving room for new rules
-
-
-Row = dict[str, str]
+RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 Place = tuple[bool, int, bool, int]
-LISTS = condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS)
 FLAGS = condition_names(Kind.FLAG)
 MOMENTS = condition_names(Kind.MOMENT)
 OBJECTS = condition_names(Kind.OBJECT)
-CONDITION_FIELDS = ("default", *FLAGS, *LISTS, *MOMENTS, *OBJECTS)
+CONDITION_FIELDS = (
+    "default", *FLAGS, *condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS), *MOMENTS, *OBJECTS,
+)  # fmt: skip
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
 match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
@@ -45,7 +44,7 @@ def in_evaluation_order(rules: Sequence[RuleJson]) -> list[tuple[int, RuleJson]]
     return sorted(enumerate(rules), key=lambda pair: sort_key(pair[1].get("priority"), pair[1]["action"], pair[0]))
 
 
-def in_order(rows: list[Row]) -> list[Row]:
+def in_order(rows: list[RuleRow]) -> list[RuleRow]:
     """Sort rows by evaluation order; rows without a priority follow the row before.
 
     Changes priorities only if necessary. Rows with invalid priorities stay unchanged.
@@ -70,7 +69,7 @@ def in_order(rows: list[Row]) -> list[Row]:
     ]
 
 
-def by_place(rows: list[Row], priorities: list[int | None], indexes: Sequence[int]) -> list[int]:
+def by_place(rows: list[RuleRow], priorities: list[int | None], indexes: Sequence[int]) -> list[int]:
     order = {index: sort_key(priorities[index], rows[index]["action"], at) for at, index in enumerate(indexes)}
     return sorted(indexes, key=order.__getitem__)
 
@@ -96,26 +95,18 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
     return [STEP * (number + 1) for number in range(len(priorities))]
 
 
-RuleRow = dict[str, str]  # text of each of FIELDS, or empty
-
-
 # --- From rules ------------------------------------------------------------------------------------------------------
 
 
 def rule_row(rule: RuleJson) -> RuleRow:
     """Return the row of a valid rule."""
-    conditions = rule["conditions"]
     limit = rule.get("rateLimit")
     price = rule.get("pricePerAccess")
     row = dict.fromkeys(FIELDS, "")
-    row |= {name: "\n".join(as_list(conditions[name])) for name in LISTS if name in conditions}
-    row |= {name: str(conditions[name]) for name in MOMENTS if name in conditions}
-    row |= {name: CONDITIONS[name].text(conditions[name]) for name in OBJECTS if name in conditions}
-    row |= {name: "yes" if conditions[name] else "no" for name in FLAGS if name in conditions}
+    row |= {name: condition_text(name, value) for name, value in rule["conditions"].items()}
     row |= {
         "action": rule["action"],
         "priority": str(rule.get("priority", "")),
-        "default": "on" if "default" in conditions else "",
         "permissions": "\n".join(rule.get("permissions", [])),
         "message": rule.get("message", ""),
         "original": orjson.dumps(rule).decode(),
@@ -125,6 +116,18 @@ def rule_row(rule: RuleJson) -> RuleRow:
     if price:
         row |= {"amount": str(price["amount"]), "currency": price["currency"]}
     return row
+
+
+def condition_text(name: str, value: object) -> str:
+    match CONDITIONS[name].kind:
+        case Kind.ALWAYS:
+            return "on"
+        case Kind.FLAG:
+            return "yes" if value else "no"
+        case Kind.MOMENT | Kind.OBJECT:
+            return CONDITIONS[name].text(value)
+        case _:
+            return "\n".join(as_list(value))
 
 
 NEW_ROW: RuleRow = {**dict.fromkeys(FIELDS, ""), "action": "allow"}
@@ -146,15 +149,7 @@ def submitted_rows(data: QueryDict) -> list[RuleRow]:
 
 def row_rule(row: RuleRow) -> dict[str, object]:
     """Return a row's rule without validating it: invalid numbers stay text for the validation to report."""
-    conditions: dict[str, object] = {}
-    if row["default"]:
-        conditions["default"] = True
-    conditions |= {name: row[name] == "yes" for name in FLAGS if row[name]}
-    for name in LISTS:
-        if values := lines(row[name]):
-            conditions[name] = values if len(values) > 1 else values[0]
-    conditions |= {name: row[name].strip() for name in MOMENTS if row[name].strip()}
-    conditions |= {name: read_object(name, row[name]) for name in OBJECTS if row[name].strip()}
+    conditions = {name: read_condition(name, row[name]) for name in CONDITION_FIELDS if row[name].strip()}
     rule: dict[str, object] = {"action": row["action"], "conditions": conditions}
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])
@@ -171,9 +166,20 @@ def row_rule(row: RuleRow) -> dict[str, object]:
     return as_it_was(rule, row["original"])
 
 
-def read_object(name: str, text: str) -> object:
-    """Parse the text of a condition. A text that is too long stays one, for the validation to report."""
-    return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
+def read_condition(name: str, text: str) -> object:
+    """Parse the text of a condition's field. A text that is too long stays one, for the validation to report."""
+    match CONDITIONS[name].kind:
+        case Kind.ALWAYS:
+            return True
+        case Kind.FLAG:
+            return text == "yes"
+        case Kind.MOMENT:
+            return text.strip()
+        case Kind.OBJECT:
+            return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
+        case _:
+            values = lines(text)
+            return values if len(values) > 1 else values[0]
 
 
 def number(text: str) -> int | str:

@@ -32,17 +32,6 @@ def text(label: str, help_text: str = "", *, required: bool = False, most: int =
     return forms.CharField(label=label, help_text=help_text, required=required, max_length=most)
 
 
-def field_for(fact: Fact) -> forms.Field:
-    if fact.type is bool:
-        return forms.ChoiceField(
-            label=fact.field,
-            help_text=fact.hint,
-            required=False,
-            choices=(("", "not known"), ("yes", "yes")),
-        )
-    return text(fact.field, fact.hint, most=MAX_TEXT)
-
-
 SUGGESTED = {
     "item": Kind.ITEM,
     "requester": Kind.REQUESTER,
@@ -69,7 +58,13 @@ class TrialForm(StyledForm, forms.Form):
         account_id: str | None = None,
     ) -> None:
         super().__init__(data, initial=dict(initial or {}))
-        self.fields |= {fact.name: field_for(fact) for fact in ASKED}
+        for fact in ASKED:
+            self.fields[fact.name] = text(fact.field, fact.hint, most=MAX_TEXT)
+            if fact.type is bool:
+                known = (("", "not known"), ("yes", "yes"))
+                self.fields[fact.name] = forms.ChoiceField(
+                    label=fact.field, help_text=fact.hint, required=False, choices=known
+                )
         self.order_fields(["item", "requester", *(fact.name for fact in ASKED), "at"])
         self.fields |= with_suggestions(self.fields, SUGGESTED, account_id)
 

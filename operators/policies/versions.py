@@ -9,7 +9,7 @@ from unfold.decorators import action
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision
 from operators.base.fields import Values
-from operators.base.forms.confirmation import confirm
+from operators.base.forms.confirmation import Confirmation, confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.policies.descriptions import Line, describe_with_place, differences, rule_name
@@ -80,10 +80,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
             return f"{saved.name} is back at version {version}, as its new version {saved.version}."
 
         lines = [line for line in differences(policy, revision) if line.kind != "same"]
-        return confirm(
-            request,
-            self,
-            obj=policy,
+        asked = Confirmation(
             title=f"Roll {policy.name} back to version {version}?",
             facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
             effects=[
@@ -96,6 +93,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
             initial={"now": policy.version},
             perform=perform,
         )
+        return confirm(request, self, policy, asked)
 
 
 def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:

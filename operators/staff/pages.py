@@ -22,11 +22,11 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.models import StaffScope
-from operators.base.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.base.fields import Ticks, without_window
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.requests import signed_in
 from operators.login import second_factor
+from operators.login.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.login.session_store import end_sessions
 from operators.staff.roles import used_permissions
 

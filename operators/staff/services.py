@@ -8,8 +8,8 @@ from django.db import transaction
 
 from accounts.auditing import audit
 from accounts.models import Account
-from operators.base.audited import AuditedOperator
 from operators.base.scope import set_scope
+from operators.login.audited import AuditedOperator
 
 
 @transaction.atomic

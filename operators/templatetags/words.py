@@ -10,6 +10,7 @@ from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.policies.describe_rule import describe_rule
 from operators.base.figures import terms
+from operators.base.figures.choice import render_percent
 
 register = template.Library()
 register.filter("describe", describe_rule)
@@ -19,6 +20,8 @@ register.filter(terms.price)
 register.filter(terms.access_price)
 register.filter(terms.fee)
 register.filter(in_full)
+register.filter(terms.minor_units)
+register.filter(render_percent)
 register.filter(terms.describe_charge)
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from operators.base import uploads
+from operators.catalogue import uploads
 
 START = reverse("admin:licensing_content_import_items")
 CSV = """externalId,title,type,tags,colour

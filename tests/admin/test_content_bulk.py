@@ -8,8 +8,8 @@ from licensing.content import bulk
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from operators.base.links import list_url
-from operators.base.uploads import Upload
 from operators.catalogue import bulk_change
+from operators.catalogue.uploads import Upload
 from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import form_values

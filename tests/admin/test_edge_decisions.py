@@ -68,6 +68,13 @@ def test_decisions_are_found_by_page_and_by_site(admin, decided, site, other_acc
         assert f">pub.example ({one.account.name})<" in " ".join(shown.split()).replace("> ", ">").replace(" <", "<")
 
 
+def test_another_outcome_keeps_the_chosen_page_and_starts_on_the_first_page_of_the_list(admin, decided):
+    shown = admin.get(list_url(AccessEvent, page="pub.example/*", p="1")).content.decode()
+    assert 'href="?outcome=allowed&amp;page=pub.example%2F%2A"' in shown
+    shown = admin.get(list_url(AccessEvent, page="pub.example/*", outcome="allowed")).content.decode()
+    assert 'href="?page=pub.example%2F%2A" class="operators-chip">all<' in shown
+
+
 def test_the_export_and_the_filters_name_own_sites(admin, decided, site, staff, sign_in, account, other_account):
     reply = admin.get(reverse("admin:analytics_accessevent_export_items"))
     rows = csv.DictReader(StringIO(b"".join(reply.streaming_content).decode()))

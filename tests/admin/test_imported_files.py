@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 
 from licensing.content.models import Content
-from operators.base import uploads
+from operators.catalogue import uploads
 from tests.admin.forms import form_values
 from tests.admin.importing import START, files
 

@@ -15,8 +15,7 @@ from django.utils import timezone
 from accounts.models import StaffScope
 from analytics.models import AccessEvent, LedgerEntry
 from kit.http.errors import InvalidRequest
-from operators.base import uploads
-from operators.catalogue import log_import
+from operators.catalogue import log_import, uploads
 from operators.staff.services import create_operator
 from tests.admin.importing import files, own_directory  # noqa: F401 - a fixture
 from tests.admin.markup import markup_in

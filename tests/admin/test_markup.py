@@ -8,7 +8,7 @@ from analytics.models import ExchangeRate
 from kit.rest.resources import unknown
 from licensing.requesters.models import Requester
 from operators.base.refusals import translate_message
-from operators.base.uploads import LARGER_FILES
+from operators.catalogue.uploads import LARGER_FILES
 from tests import factories
 from tests.admin.every_page import addresses
 from tests.admin.markup import markup_in, words_of

@@ -8,9 +8,9 @@ from licensing.content import services as content_services
 from licensing.licenses import services as license_services
 from licensing.policies import services as policy_services
 from licensing.requesters.models import Requester
-from operators.base.audited import AuditedOperator, AuditedRole
 from operators.base.links import change_url
 from operators.base.scope import set_scope
+from operators.login.audited import AuditedOperator, AuditedRole
 from tests import factories
 from tests.admin.forms import as_sent, form_values, submit
 from tests.admin.racing import meeting

@@ -9,7 +9,7 @@ from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
 from config.jobs import JOBS_OF_EACH_PROCESS, run_job
-from operators.base.uploads import purge
+from operators.catalogue.uploads import purge
 from tests.documentation.blocks import block
 
 # Reads the settings anew for each environment; the libraries that they import are loaded once.

@@ -59,18 +59,17 @@ def decisions_chart(group_by: str, rows: Sequence[tuple[date, int, int | None]])
     if not any(requests for _, requests, _ in rows):
         return None
     columns = [Column("Allowed", "allowed"), Column("Denied", "denied"), Column("Total")]
-    unknown = any(allowed is None for _, _, allowed in rows)
-    if unknown:
+    some_unknown = any(allowed is None for _, _, allowed in rows)
+    if some_unknown:
         columns.insert(2, Column("Allowed or denied", "plain"))
-    return Chart("Decisions", "Decisions", group_by, columns, [decisions_row(*row, unknown=unknown) for row in rows])
-
-
-def decisions_row(day: date, requests: int, allowed: int | None, *, unknown: bool) -> Row:
-    total = f"{requests:,}"
-    if allowed is None:
-        return Row(day, ["–", "–", total, total])
-    cells = [f"{allowed:,}", f"{requests - allowed:,}"]
-    if unknown:
-        cells.append("–")
-    cells.append(total)
-    return Row(day, cells)
+    shown = []
+    for day, requests, allowed in rows:
+        total = f"{requests:,}"
+        if allowed is None:
+            cells = ["–", "–", total, total]
+        elif some_unknown:
+            cells = [f"{allowed:,}", f"{requests - allowed:,}", "–", total]
+        else:
+            cells = [f"{allowed:,}", f"{requests - allowed:,}", total]
+        shown.append(Row(day, cells))
+    return Chart("Decisions", "Decisions", group_by, columns, shown)

@@ -232,6 +232,12 @@ def window_filter(field: str, window: Window) -> dict[str, str]:
 
 
 def render_change(total: Decimal, before: Decimal) -> str:
-    """Return the change in per cent with its sign; empty if there was nothing before."""
-    change = change_percent(total, before)
-    return "" if change is None else f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"
+    """Return the change in per cent; empty if there was nothing before."""
+    return render_percent(change_percent(total, before))
+
+
+def render_percent(change: Decimal | None) -> str:
+    """Return a change with its sign; empty if there is none."""
+    if change is None:
+        return ""
+    return f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"

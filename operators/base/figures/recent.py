@@ -1,6 +1,6 @@
 """The last 30 days of an item or requester on its page: decisions, denials, revenue, licences, and buttons."""
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import ClassVar
 from urllib.parse import urlencode
 
@@ -65,9 +65,11 @@ class RecentFigures(ScopedAdmin[ModelT]):
     def figures(self, request: HttpRequest, obj: ModelT, now: datetime) -> dict[str, object]:
         """Return the figures that the member of staff may see."""
         account: Account = getattr(obj, "account")  # noqa: B009 - of both models
-        window = last_30_days(account.zone, now)
+        end = end_of_day(now, account.zone)
+        window = Window(start_of_period(end, "30d", account.zone), end, "day", account.zone)
         account_id = account.pk
         key: Key = obj.pk
+        is_requester = self.subject_kind == "requester"
         subject_filter = {f"{self.subject_kind}__id__exact": str(key)}
         context: dict[str, object] = {}
         if request.user.has_perm("analytics.view_accessevent"):
@@ -81,10 +83,15 @@ class RecentFigures(ScopedAdmin[ModelT]):
                 "all_decisions": list_url(AccessEvent, **decision_filters),
             }
         if request.user.has_perm("analytics.view_ledgerentry"):
-            earned = sums_of_one(self.subject_kind, account_id, key, window)
-            context["revenue"] = [
-                (in_full(amount, code), self.entries(subject_filter, code, window)) for code, amount in earned.items()
-            ]
+            revenue = []
+            for code, amount in sums_of_one(self.subject_kind, account_id, key, window).items():
+                entries = ""  # the ledger has no filter by item
+                if is_requester:
+                    entries = list_url(
+                        LedgerEntry, **subject_filter, currency=code, **window_filter("occurred_at", window)
+                    )
+                revenue.append((in_full(amount, code), entries))
+            context["revenue"] = revenue
         if request.user.has_perm("licensing.view_license"):
             licenses = list(self.shown_licenses(obj)[: MAX_LICENSES + 1])
             context |= {
@@ -92,16 +99,10 @@ class RecentFigures(ScopedAdmin[ModelT]):
                 "more_licenses": len(licenses) > MAX_LICENSES,
                 "licenses_title": self.licenses_title,
                 "no_licenses": self.no_licenses,
-                "shows_holder": self.subject_kind != "requester",
-                "all_licenses": list_url(License, **subject_filter) if self.subject_kind == "requester" else "",
+                "shows_holder": not is_requester,
+                "all_licenses": list_url(License, **subject_filter) if is_requester else "",
             }
-        return {"of_one": {**context, **days_in_words(window)}}
-
-    def entries(self, subject_filter: dict[str, str], currency: str, window: Window) -> str:
-        """Link to the ledger entries of a requester; the ledger has no filter by item."""
-        if self.subject_kind != "requester":
-            return ""
-        return list_url(LedgerEntry, **subject_filter, currency=currency, **window_filter("occurred_at", window))
+        return {"of_one": context | days_in_words(window)}
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
@@ -121,11 +122,6 @@ class RecentFigures(ScopedAdmin[ModelT]):
         return filled_in("admin:check_access", obj, self.check_fields(obj))
 
 
-def last_30_days(zone: tzinfo, now: datetime) -> Window:
-    end = end_of_day(now, zone)
-    return Window(start_of_period(end, "30d", zone), end, "day", zone)
-
-
 def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
     """Redirect to a form prefilled for the object's account."""
     return redirect(f"{reverse(view)}?{urlencode({'account': getattr(obj, 'account_id', ''), **fields})}")
@@ -133,13 +129,9 @@ def filled_in(view: str, obj: Model, fields: dict[str, str]) -> HttpResponse:
 
 def latest_decisions(events: QuerySet[AccessEvent], about: str) -> str:
     """Render links to the newest decisions, each with its attribute `about`."""
-    rows = (
-        (
-            change_url(event),
-            shown_time(event.created, TO_SECOND),
-            "allowed" if event.allowed else f"denied: {event.reason}",
-            str(getattr(event, about)),
-        )
-        for event in events[:LATEST]
-    )
+    rows = []
+    for event in events[:LATEST]:
+        outcome = "allowed" if event.allowed else f"denied: {event.reason}"
+        moment = shown_time(event.created, TO_SECOND)
+        rows.append((change_url(event), moment, outcome, getattr(event, about)))
     return format_html_join("", '<div><a class="text-link" href="{}">{}</a> {} ({})</div>', rows) or "none"

@@ -9,7 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from analytics.models import EntryType, LedgerEntry
-from kit.values.currencies import in_full
+from kit.values.currencies import in_full, round_to_minor_unit
+from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
 from licensing.visits.report import OTHER
@@ -38,13 +39,13 @@ def term(license_: License) -> SafeString:
 
 def scope(license_: License) -> str:
     """Return text such as "3 items, 1 tag"."""
-    scopes = {"item": license_.content_ids, "tag": license_.tags, "policy": license_.policy_ids}
-    plural = {"item": "items", "tag": "tags", "policy": "policies"}
-    parts = [
-        f"{len(entries):,} {what if len(entries) == 1 else plural[what]}"
-        for what, entries in scopes.items()
-        if entries
-    ]
+    parts = []
+    if license_.content_ids:
+        parts.append(count_text(len(license_.content_ids), "item"))
+    if license_.tags:
+        parts.append(count_text(len(license_.tags), "tag"))
+    if license_.policy_ids:
+        parts.append(count_text(len(license_.policy_ids), "policy", "policies"))
     return ", ".join(parts) or "everything"
 
 
@@ -58,6 +59,11 @@ def price(license_: License) -> str:
 
 def access_price(license_: License) -> str:
     return money(license_.access_amount, license_.access_currency)
+
+
+def minor_units(amount: Decimal, currency: str) -> str:
+    """Return the amount rounded to the currency's places, without the currency."""
+    return f"{round_to_minor_unit(amount, currency):,f}"
 
 
 def format_sums(sums: Mapping[str, Decimal]) -> str:
@@ -93,9 +99,7 @@ def covering_licenses(item: Content) -> QuerySet[License]:
     if item.policy_id:
         covers_item |= Q(policy_ids__has=item.policy_id)
     active = Q(status=LicenseStatus.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
-    licenses = (
-        License.objects.filter(pk__in=newest.values("pk")).filter(active, covers_item).select_related("requester")
-    )
+    licenses = License.objects.filter(active, covers_item, pk__in=newest.values("pk")).select_related("requester")
     return licenses.order_by(F("expires_at").asc(nulls_last=True), "-pk")
 
 

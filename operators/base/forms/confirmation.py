@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import wraps
-from typing import Protocol, TypeVar, cast
+from typing import Protocol
 
 from django import forms
 from django.contrib import messages
@@ -24,84 +24,21 @@ from operators.base.mixins import AdminMixin, FormPage, ModelT, ReopenedForm, de
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 
-FieldsT = TypeVar("FieldsT")  # the form's cleaned data, as a TypedDict
-
 
 class Current(Protocol):
     def __call__(self, *, lock: bool) -> Mapping[str, object]:
         """Return the object's values that a form changes; lock it until the transaction ends."""
 
 
-def confirm(
-    request: HttpRequest,
-    model_admin: AdminMixin[ModelT],
-    *,
-    obj: ModelT,
-    title: str,
-    effects: Sequence[str],
-    button: str,
-    perform: Callable[[FieldsT], str | HttpResponse],
-    form: type[forms.Form] | None = None,
-    initial: Mapping[str, object] | None = None,
-    facts: Sequence[tuple[str, str]] = (),
-    danger: bool = False,
-    current: Current | None = None,
-    question: Callable[[FieldsT], Question] | None = None,
-) -> HttpResponse:
-    """Show the page; once confirmed, call `perform`, which returns a message for the next page or a response.
+class Confirmation(Struct, frozen=True, kw_only=True):
+    """What an action asks before it calls `perform`. Without `button` nothing can be confirmed.
 
-    `effects` are sentences about the consequences, `facts` pairs of label and value; `danger` marks an irreversible
-    action. Without `button` nothing can be confirmed. `perform` receives the cleaned data of `form`. Errors of the
-    service are shown on the page.
+    `effects` are sentences about the consequences, `facts` pairs of label and value. `perform` receives the cleaned
+    data of `form`, if there is one. It may return the page to show next. Otherwise the next page shows its message or,
+    if it returns something else, `done`. That page is the object's, or `next_page`.
 
     If the values of `current` are others than when the page was opened, nothing is saved. With `question`, another
     page asks about what was filled in, after `perform` was tried and rolled back.
-    """
-    back = change_url(obj)
-    reopened = derive_form(form or forms.Form, ReopenedForm)
-    bound = reopened(request.POST if request.method == "POST" else None, initial=dict(initial or {}))
-    if request.method == "POST" and bound.is_valid():
-        asks = question is not None and CONFIRMED not in request.POST
-        try:
-            with transaction.atomic() if asks or current is not None else nullcontext():
-                if current is not None and state_digest(current(lock=True)) != request.POST.get(OPENED):
-                    raise ValidationError(stale_message(obj))
-                done = perform(cast(FieldsT, bound.cleaned_data))
-                if asks:
-                    transaction.set_rollback(True)
-        except REFUSALS as error:
-            add_refusal(bound, refusal(error, {}))
-        else:
-            if question is not None and asks:
-                return ask(request, model_admin, obj, question(cast(FieldsT, bound.cleaned_data)))
-            if isinstance(done, HttpResponse):
-                return done
-            messages.success(request, done)
-            return redirect(back)
-    opened = request.POST.get(OPENED)
-    if current is not None and request.method != "POST":
-        opened = state_digest(current(lock=False))
-    return page(
-        request,
-        model_admin,
-        "operators/confirm.html",
-        title=title,
-        original=obj,
-        effects=effects,
-        facts=facts,
-        button=button,
-        variant="danger" if danger else "primary",
-        form=bound,
-        back=back,
-        **{OPENED: opened},
-    )
-
-
-class Confirmation(Struct, frozen=True, kw_only=True):
-    """The question that an action asks before it calls `perform` (see `confirm`).
-
-    `perform` receives the cleaned data of `form`, if there is one. It may return the page to show next. Otherwise the
-    next page shows its message or, if it returns something else, `done`. That page is the object's, or `next_page`.
     """
 
     title: str
@@ -117,6 +54,54 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     question: Callable[..., Question] | None = None
 
 
+def confirm(
+    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT, asked: Confirmation, *, danger: bool = False
+) -> HttpResponse:
+    """Show the page, with the service's errors. Once confirmed, carry the action out. `danger`: a red button."""
+    sent = request.POST if request.method == "POST" else None
+    form = derive_form(asked.form or forms.Form, ReopenedForm)(sent, initial=dict(asked.initial))
+    opened = request.POST.get(OPENED)
+    if sent is not None and form.is_valid():
+        try:
+            return carry_out(request, model_admin, obj, asked, form)
+        except REFUSALS as error:
+            add_refusal(form, refusal(error, {}))
+    elif sent is None and asked.current is not None:
+        opened = state_digest(asked.current(lock=False))
+    return page(
+        request,
+        model_admin,
+        "operators/confirm.html",
+        title=asked.title,
+        original=obj,
+        effects=asked.effects,
+        facts=asked.facts,
+        button=asked.button,
+        variant="danger" if danger else "primary",
+        form=form,
+        **{OPENED: opened},
+    )
+
+
+def carry_out(
+    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT, asked: Confirmation, form: forms.Form
+) -> HttpResponse:
+    """Perform the action and return the next page, or the question about what was filled in."""
+    question = None if CONFIRMED in request.POST else asked.question
+    with transaction.atomic() if question or asked.current else nullcontext():
+        if asked.current is not None and state_digest(asked.current(lock=True)) != request.POST.get(OPENED):
+            raise ValidationError(stale_message(obj))
+        done = asked.perform() if asked.form is None else asked.perform(form.cleaned_data)
+        if question is not None:
+            transaction.set_rollback(True)
+    if question is not None:
+        return ask(request, model_admin, obj, question(form.cleaned_data))
+    if isinstance(done, HttpResponse):
+        return done
+    messages.success(request, done if isinstance(done, str) else asked.done)
+    return redirect(asked.next_page or change_url(obj))
+
+
 def confirmed_action(
     description: str, icon: str, url_path: str, *, permission: str = "changing", danger: bool = False
 ) -> Callable[[Callable[..., Confirmation | HttpResponse]], Action]:
@@ -124,45 +109,24 @@ def confirmed_action(
 
     The button of an action that ends something is red (`danger`).
     """
-    variant = ActionVariant.DANGER if danger else ActionVariant.DEFAULT
 
     def decorate(method: Callable[..., Confirmation | HttpResponse]) -> Action:
+        @action(
+            description=description,
+            icon=icon,
+            permissions=[permission],
+            url_path=url_path,
+            variant=ActionVariant.DANGER if danger else ActionVariant.DEFAULT,
+        )
         @wraps(method)
         def view(model_admin: FormPage[ModelT], request: HttpRequest, object_id: str) -> HttpResponse:
             obj = model_admin.require_object(request, object_id)
-            question = method(model_admin, request, obj)
-            if isinstance(question, HttpResponse):
-                return question
+            asked = method(model_admin, request, obj)
+            if isinstance(asked, HttpResponse):
+                return asked
+            return confirm(request, model_admin, obj, asked, danger=danger)
 
-            def perform(fields: Mapping[str, object]) -> str | HttpResponse:
-                done = question.perform() if question.form is None else question.perform(fields)
-                if isinstance(done, HttpResponse):
-                    return done
-                message = done if isinstance(done, str) else question.done
-                if not question.next_page:
-                    return message
-                messages.success(request, message)
-                return redirect(question.next_page)
-
-            return confirm(
-                request,
-                model_admin,
-                obj=obj,
-                title=question.title,
-                effects=question.effects,
-                button=question.button,
-                perform=perform,
-                form=question.form,
-                initial=question.initial,
-                facts=question.facts,
-                danger=danger,
-                current=question.current,
-                question=question.question,
-            )
-
-        return action(
-            description=description, icon=icon, permissions=[permission], url_path=url_path, variant=variant
-        )(view)
+        return view
 
     return decorate
 

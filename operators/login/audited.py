@@ -1,51 +1,18 @@
-"""An object's history in the audit log, and entries about operators and roles, which have no services."""
+"""Entries in the audit log about operators and roles, which have no services."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, Permission, User
-from django.core.exceptions import PermissionDenied
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.forms import BaseModelFormSet, ModelForm
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 
 from accounts.auditing import audit
-from accounts.models import AuditEntry, StaffScope
+from accounts.models import StaffScope
 from operators.base.forms.stale_forms import StaleFormGuard
-from operators.base.links import list_url
-from operators.base.mixins import FormPage, ModelT
+from operators.base.history import AuditedHistory
+from operators.base.mixins import ModelT
 from operators.base.requests import admin_request
-
-VIEW_AUDIT_LOG = "accounts.view_auditentry"
-
-
-class AuditedHistory(FormPage[ModelT]):
-    """A mixin for ModelAdmins that shows the audit log as an object's history."""
-
-    kind: ClassVar[str] = ""  # kind of resource in the log, if the id alone is ambiguous
-
-    # Disables Django's own log: services write the audit log.
-
-    def log_addition(self, request: HttpRequest, obj: Model, message: object) -> LogEntry:
-        return LogEntry()
-
-    def log_change(self, request: HttpRequest, obj: Model, message: object) -> LogEntry:
-        return LogEntry()
-
-    def log_deletions(self, request: HttpRequest, queryset: object) -> list[LogEntry]:
-        return []
-
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: object = None) -> HttpResponse:
-        obj = self.require_object(request, object_id)
-        if not self.has_view_or_change_permission(request, obj) or not request.user.has_perm(VIEW_AUDIT_LOG):
-            raise PermissionDenied
-        return redirect(list_url(AuditEntry, q=str(obj.pk), **({"kind": self.kind} if self.kind else {})))
-
-    def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
-        may_see_history = request.user.has_perm(VIEW_AUDIT_LOG)
-        return {**super().form_context(request, form, obj), "show_history": may_see_history}
 
 
 class AuditedOperator:
