@@ -3,19 +3,30 @@
 import sys
 
 from django.conf import settings
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
+from django.views import defaults
 
 from config.pages import render_page
 from kit.http.error_pages import error_answer, is_for_browser, nothing_at
 from kit.http.error_replies import as_api_error, error_response
 from kit.http.errors import ApiError, InternalError, ServiceUnavailable
+from kit.http.middleware import unknown_host
 from kit.storage.outage_causes import is_outage
 
 if settings.ADMIN:
     from operators import error_pages as admin_pages
 
 MAX_SHOWN_PATH = 200  # characters of a path
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, DisallowedHost):
+        return error_answer(unknown_host(request.META.get("HTTP_HOST", "")), request)
+    if settings.ADMIN and admin_pages.is_of_admin(request):
+        return admin_pages.bad_request(request)
+    return defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -135,9 +135,8 @@ MIDDLEWARE = [
     "config.documentation.serving.DocumentationMiddleware",
     "config.page_limit.PageLimitMiddleware",
     "kit.http.rendering.CompressionMiddleware",
-    "licensing.edge.middleware.SiteDocuments",  # before the next one, which rejects unknown hosts
+    "licensing.edge.middleware.SiteDocuments",  # before CommonMiddleware, which rejects unknown hosts
     "config.monitoring.metrics_page.MetricsMiddleware",  # likewise
-    "kit.http.middleware.ApiBoundaryMiddleware",
     "django.middleware.common.CommonMiddleware",
     *admin_settings.MIDDLEWARE,
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -200,7 +199,6 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
     # for the OpenAPI document only; see kit.http.parsing
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "kit.http.rendering.AlwaysJSON",
     "EXCEPTION_HANDLER": "kit.http.error_replies.exception_handler",
     "NON_FIELD_ERRORS_KEY": "\0",  # cannot be the name of a field
     "DEFAULT_SCHEMA_CLASS": "kit.rest.openapi.ApiSchema",

@@ -31,10 +31,10 @@ urlpatterns = [
     path("portal/", include("licensing.portal.urls")),
 ]
 
+handler400 = "config.error_pages.bad_request"
 handler404 = "config.error_pages.not_found"
 handler500 = "config.error_pages.failed"
 
 if settings.ADMIN:
     urlpatterns += [path("admin", RedirectView.as_view(url="/admin/")), path("admin/", admin.site.urls)]
-    handler400 = "operators.error_pages.bad_request"
     handler403 = "operators.error_pages.forbidden"

@@ -21,9 +21,7 @@ def admin_error_page(request: HttpRequest, status: int, title: str, text: str) -
     return HttpResponse(html, status=status)
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if not is_of_admin(request):
-        return defaults.bad_request(request, exception)
+def bad_request(request: HttpRequest) -> HttpResponse:
     return admin_error_page(request, 400, "Invalid address", "The request is not valid for this page.")
 
 

@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.keys.callers import known_grants
-from accounts.limits.limiter import limiter
 from accounts.models import Account
 from kit import statements
 from kit.rest.lists import counting
@@ -26,6 +25,7 @@ from licensing.edge.publishing import current_terms
 from licensing.sites import refused_proxies
 from tests import emptying, factories, served, site, standing, templates, ways
 from tests.client import ApiClient
+from tests.limits import forget_limits
 from tests.selection import (  # noqa: F401 - hooks of pytest
     pytest_addoption,
     pytest_collection_modifyitems,
@@ -149,7 +149,7 @@ def _a_busy_machine_answers_as_a_quick_one() -> None:
 @pytest.fixture(autouse=True)
 def _limits_begin_at_zero() -> None:
     """Reset rate limits before each test, in Redis too, and forget the grants and refusals of its keys."""
-    limiter.forget_all()
+    forget_limits()
     known_grants.clear()
     refused_proxies.noted.clear()
     forget_signer()

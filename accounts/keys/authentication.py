@@ -22,7 +22,7 @@ from accounts.keys.bounds import rate_limit_window
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
-from kit.http.middleware import Address, done_before
+from kit.http.middleware import Address
 from kit.storage.light_tasks import run_blocking
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
@@ -257,7 +257,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer <API_KEY>`; sets `request.auth` to the key's Grant."""
 
     def authenticate(self, request: Request) -> tuple[None, Grant]:
-        grant: Grant | None = done_before(request).get("grant")
+        grant: Grant | None = request.META.get("asgi.scope", {}).get("grant")  # of the event loop
         if grant is None:
             authorization = request.META.get("HTTP_AUTHORIZATION", "")
             grant = find_grant(bearer_token(key_header(authorization, request.META.get("HTTP_X_LICENSING_KEY", ""))))

@@ -8,7 +8,7 @@ from django.conf import settings
 from msgspec.structs import replace
 
 from accounts.limits.events import note_use
-from accounts.limits.redis_counters import LoopConnection, RedisCounters
+from accounts.limits.redis_counters import RedisCounters, connect
 from accounts.limits.redis_servers import Fault, RedisAddress
 from accounts.limits.windows import Consume, Consumed, Group, LimitState, ProcessCounters
 
@@ -44,7 +44,7 @@ class Limiter:
 
     def for_event_loop(self) -> Callable[[Sequence[Consume]], Awaitable[list[LimitState]]]:
         """Return `consume_many` for one event loop, which needs no threads for Redis."""
-        connection = LoopConnection(RedisAddress(settings.REDIS_URL))
+        connection = connect(RedisAddress(settings.REDIS_URL))
 
         async def consume_many(consumes: Sequence[Consume]) -> list[LimitState]:
             counters, now = self.counters, int(time.time())
@@ -71,7 +71,7 @@ class Limiter:
     def inspect(self) -> None:
         """Connect to Redis, and see whether it counts limits as it should."""
         if isinstance(self.counters, RedisCounters):
-            self.fault = self.counters.find_fault()
+            self.fault = self.counters.run(self.counters.find_fault())
 
     def state(self) -> str:
         """Describe where requests are currently counted, or what is wrong there, for the admin and /readyz."""
@@ -80,10 +80,6 @@ class Limiter:
         if isinstance(self.counters, RedisCounters):
             return "redis" if self.counters.outages.since is None else "per process: Redis does not answer"
         return "this process"
-
-    def forget_all(self) -> None:
-        """Reset all counts, for tests."""
-        self.counters.forget_all()
 
 
 def merge(consumes: Sequence[Consume]) -> Mapping[Group, Consume]:

@@ -12,18 +12,18 @@ from typing import Any
 
 import redis
 from msgspec import Struct
-from redis import asyncio, cluster
+from redis.asyncio import Redis, RedisCluster, Sentinel
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.connection import SSLConnection, parse_url
-from redis.exceptions import NoPermissionError
-from redis.retry import Retry
-from redis.sentinel import Sentinel
 
 from accounts.limits.windows import MOST_AHEAD
 
 SECONDS_TO_WAIT = 0.5
 Host = tuple[str, int]
 Options = dict[str, Any]  # keyword arguments of redis-py's clients
+Server = Redis | ClusterNode
 CLIENT_OPTIONS: Options = {
     "protocol": 2,
     "socket_timeout": SECONDS_TO_WAIT,
@@ -31,7 +31,6 @@ CLIENT_OPTIONS: Options = {
     "max_connections": 256,
     "retry": Retry(NoBackoff(), 0),  # a script call sent twice could count twice
 }
-ON_LOOP: Options = {"retry": asyncio.retry.Retry(NoBackoff(), 0)}
 PORTS = {"sentinel": 26_379, "cluster": 6379}
 SEVERAL = re.compile(r"(rediss?)\+(sentinel|cluster)://(?:([^@/?]*)@)?([^@/?]+)(?:/([^?]*))?(?:\?(.*))?")
 
@@ -78,43 +77,27 @@ class RedisAddress:
             **{name.removeprefix(prefix): value for name, value in own.items()},
         }
 
-    def client(self) -> redis.Redis | cluster.RedisCluster:
-        """Return a client for threads. A Cluster's connects at once, others when they are first used."""
-        if self.topology == "sentinel":
-            return self.sentinel.master_for(self.primary)
-        if self.topology == "cluster":
-            nodes = [cluster.ClusterNode(*host) for host in self.hosts]
-            return cluster.RedisCluster(startup_nodes=nodes, **self.cluster_options)
-        return redis.Redis.from_url(self.url, **CLIENT_OPTIONS)
-
-    def async_client(self) -> asyncio.Redis | asyncio.RedisCluster:
+    def client(self) -> Redis | RedisCluster:
         """Return a client for one event loop, which connects when it is first used."""
         if self.topology == "sentinel":
-            options = {**self.options, **ON_LOOP}
-            sentinel = asyncio.Sentinel(self.hosts, sentinel_kwargs={**self.sentinel_options, **ON_LOOP}, **options)
+            sentinel = Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
             return sentinel.master_for(self.primary)
         if self.topology == "cluster":
-            nodes = [asyncio.cluster.ClusterNode(*host) for host in self.hosts]
-            # No steps: an initialization after several MOVED would close connections that others await replies on.
-            options = {**self.cluster_options, **ON_LOOP, "reinitialize_steps": 0}
-            return asyncio.RedisCluster(startup_nodes=nodes, **options)
-        return asyncio.Redis.from_url(self.url, **{**CLIENT_OPTIONS, **ON_LOOP})
+            return RedisCluster(
+                startup_nodes=[ClusterNode(*host) for host in self.hosts],
+                require_full_coverage=False,  # slots without a primary concern only their own keys
+                dynamic_startup_nodes=False,  # a cluster that moved is found again by the names in REDIS_URL
+                # An initialization after several MOVED would close connections that others await replies on.
+                reinitialize_steps=0,
+                **self.options,
+            )
+        return Redis.from_url(self.url, **CLIENT_OPTIONS)
 
     @cached_property
-    def sentinel(self) -> Sentinel:
-        return Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
-
-    def node(self, host: Host) -> redis.Redis:
-        """Return a client of one named node of a Cluster."""
-        return redis.Redis(*host, **self.options)
-
-    @property
-    def cluster_options(self) -> Options:
-        return {
-            **self.options,
-            "require_full_coverage": False,  # slots without a primary concern only their own keys
-            "dynamic_startup_nodes": False,  # a cluster that moved is found again by the names in REDIS_URL
-        }
+    def named(self) -> list[Redis]:
+        """Return clients of the Sentinels or nodes that the URL names, for one event loop."""
+        options = self.sentinel_options if self.topology == "sentinel" else self.options
+        return [Redis(host=host, port=port, **options) for host, port in self.hosts]
 
 
 def parsed(url: str) -> Options:
@@ -155,19 +138,21 @@ SLOTS = 16_384
 REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
 
 
-def find_topology_fault(address: RedisAddress) -> Fault | None:
+async def find_topology_fault(address: RedisAddress) -> Fault | None:
     """Inspect the Sentinels or nodes that the address names. Raises redis.RedisError if they do not answer."""
     if address.topology == "sentinel":
-        return find_sentinel_fault(address)
-    return find_cluster_fault(address) if address.topology == "cluster" else None
+        return await find_sentinel_fault(address)
+    if address.topology == "cluster":
+        return await find_cluster_fault(address)
+    return None
 
 
-def find_sentinel_fault(address: RedisAddress) -> Fault | None:
+async def find_sentinel_fault(address: RedisAddress) -> Fault | None:
     """Return the fault if a Sentinel answers and none knows the primary."""
     answered = False
-    for sentinel in address.sentinel.sentinels:
+    for sentinel in address.named:
         try:
-            if address.primary in sentinel.sentinel_masters():
+            if address.primary in await sentinel.sentinel_masters():
                 return None
             answered = True
         except (redis.ConnectionError, redis.TimeoutError):
@@ -177,25 +162,24 @@ def find_sentinel_fault(address: RedisAddress) -> Fault | None:
     return UNKNOWN_PRIMARY if answered else None
 
 
-def find_cluster_fault(address: RedisAddress) -> Fault | None:
+async def find_cluster_fault(address: RedisAddress) -> Fault | None:
     """Inspect the first node that answers. Raises redis.ConnectionError if none does."""
-    for host in address.hosts:
-        with address.node(host) as node:
-            try:
-                if read_mode(read_info(node)) not in ("cluster", ""):
-                    return NO_CLUSTER
-                assigned = node.execute_command("CLUSTER INFO")["cluster_slots_assigned"]
-            except (redis.ConnectionError, redis.TimeoutError):
-                continue
+    for node in address.named:
+        try:
+            if read_mode(await read_info(node)) not in ("cluster", ""):
+                return NO_CLUSTER
+            assigned = (await node.execute_command("CLUSTER INFO"))["cluster_slots_assigned"]
+        except (redis.ConnectionError, redis.TimeoutError):
+            continue
         return None if int(assigned) == SLOTS else UNASSIGNED_SLOTS
     raise redis.ConnectionError("no node answers")
 
 
-def read_info(client: redis.Redis) -> Mapping[str, object]:
+async def read_info(server: Server) -> Mapping[str, object]:
     """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
     try:
-        info: Mapping[str, object] = client.info()
-    except NoPermissionError:
+        info: Mapping[str, object] = await server.execute_command("INFO")
+    except redis.exceptions.NoPermissionError:
         return {}
     return info
 
@@ -203,6 +187,14 @@ def read_info(client: redis.Redis) -> Mapping[str, object]:
 def read_mode(info: Mapping[str, object]) -> str:
     """Return `standalone`, `cluster` or `sentinel`."""
     return str(info.get("server_mode") or info.get("redis_mode") or "")  # of Valkey, of Redis
+
+
+async def find_server_fault(server: Server) -> Fault | None:
+    """Inspect a server that counts: a single one, or a primary of a Cluster."""
+    info = await read_info(server)
+    if isinstance(server, ClusterNode):
+        return find_settings_fault(info)
+    return find_fault_in(info)
 
 
 def find_fault_in(info: Mapping[str, object]) -> Fault | None:

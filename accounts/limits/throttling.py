@@ -29,7 +29,7 @@ from accounts.limits.windows import (
 )
 from kit.http.error_replies import error_response
 from kit.http.errors import MissingApiKey, RateLimitExceeded
-from kit.http.middleware import Address, client_network, done_before, get_client_address
+from kit.http.middleware import Address, client_network, get_client_address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
@@ -150,7 +150,7 @@ class PlanThrottle(BaseThrottle):
     """Counts requests against the key's limits or, without a key, against the client's address."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        state: LimitState | None = done_before(request).get("limit_state")
+        state: LimitState | None = request.META.get("asgi.scope", {}).get("limit_state")  # of the event loop
         if state is None:
             grant = None if request.auth is None else get_grant(request)
             address = get_client_address(request._request)

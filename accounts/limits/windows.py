@@ -161,7 +161,3 @@ class ProcessCounters:
             for window, number, count in zip(consume.windows, numbers, used, strict=True):
                 self.buckets[consume.counter_name(window), window.seconds] = (number, count + granted)
         return granted, used
-
-    def forget_all(self) -> None:
-        with self.lock:
-            self.buckets = {}

@@ -140,6 +140,7 @@ class BoundedProtocol(StoppingProtocol):
         self.stage = HEAD
         self.trailers = self.trailer_bytes = self.unfinished = 0
         self.hosts = []
+        self.codings = self.body = b""
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -174,12 +175,10 @@ class BoundedProtocol(StoppingProtocol):
         version = self.parser.get_http_version()
         upgrade = self.parser.should_upgrade()
         self.url = requests.read_target(self.url, version, self.hosts, self.headers)
-        if self.codings or upgrade:
-            codings = self.codings
-            self.codings = b""
-            if codings:
-                requests.check_codings(codings, version)
-            self.stand_in = requests.build_stand_in(self.headers, codings) if upgrade else b""
+        if self.codings:
+            requests.check_codings(self.codings, version)
+        if upgrade:
+            self.stand_in = requests.build_stand_in(self.headers, self.codings)
         self.stage = BODY
         self.may_come_whole = (
             match_plain_path(self.url) is not None
@@ -188,9 +187,7 @@ class BoundedProtocol(StoppingProtocol):
             and not upgrade
             and version == "1.1"
         )
-        if self.may_come_whole:
-            self.body = b""
-        else:
+        if not self.may_come_whole:
             self.begin_request()
 
     def serve_in_parts(self) -> None:
@@ -222,9 +219,8 @@ class BoundedProtocol(StoppingProtocol):
     def take(self, body: bytes) -> bool:
         """Store a part of the body until it is read. Returns False if there is no memory for it."""
         self.cycle.held += len(body)
-        has_room = self.registry.body_memory.hold(len(body), self.counted_for)
         super().on_body(body)
-        return has_room
+        return self.registry.body_memory.hold(len(body), self.counted_for)
 
     def on_message_complete(self) -> None:
         if self.stand_in:  # the body follows
@@ -234,7 +230,10 @@ class BoundedProtocol(StoppingProtocol):
             self.may_come_whole = False
             self.cycle = self.running = WholeRequest(self, self.body)
             self.cycle.keep_alive = self.cycle.keep_alive and not self.is_last
-            self.registry.tasks.start(self.cycle.run_asgi(self.app))
+            if self.url.startswith(requests.LIGHT_PATHS):
+                self.registry.tasks.start(self.cycle.run_asgi(self.app))
+            else:
+                super()._start_asgi_task(self.cycle, self.app)
         else:
             super().on_message_complete()
 

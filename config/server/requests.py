@@ -34,6 +34,7 @@ match_url = re.compile(rb"(?i:https?)://([^/?#]*)(.*)", re.DOTALL).fullmatch
 TARGET_TOO_LONG = f"The path and query may have up to {MAX_TARGET:,} bytes."
 TOO_LARGE = "The head of the request is larger than 64 KiB, or has more than 100 headers."
 MAX_WHOLE_BYTES = 16 * 1024
+LIGHT_PATHS = b"/v1/access/"  # beginning of the paths whose requests only await shared calls (kit.storage.light_tasks)
 match_plain_path = re.compile(rb"/[A-Za-z0-9/._-]*").fullmatch  # no escapes, no query
 
 

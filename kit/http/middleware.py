@@ -6,19 +6,16 @@ neither Django (config.asgi) nor the event loop.
 
 import logging
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse
-from rest_framework.request import Request
 from uuid_utils import uuid7
 
-from kit.http.error_pages import error_answer
 from kit.http.errors import InvalidRequest
 from kit.values.networks import Address, Network, unmap
 
@@ -215,12 +212,6 @@ def get_client_address(request: HttpRequest) -> Address | None:
     return cast(AddressedRequest, request).client_address
 
 
-def done_before(request: Request) -> Mapping[str, Any]:
-    """Return what the event loop did before it passed the request to Django: `grant`, `limit_state`; may be empty."""
-    extensions: Mapping[str, Any] = request.META.get("asgi.scope", {}).get("extensions", {})
-    return extensions
-
-
 class RequestMiddleware:
     """Set `request.client_address`, and `X-Request-Id` on every response.
 
@@ -248,17 +239,3 @@ class RequestMiddleware:
 def unknown_host(host: str) -> InvalidRequest:
     """Return the error for a host that ALLOWED_HOSTS does not include."""
     return InvalidRequest(f"Unknown host {host[:MAX_HOST]!r}. Add it to ALLOWED_HOSTS.", param="Host")
-
-
-class ApiBoundaryMiddleware:
-    """Answer requests for unknown hosts with an API error instead of Django's page."""
-
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        try:
-            request.get_host()
-        except DisallowedHost:
-            return error_answer(unknown_host(request.META.get("HTTP_HOST", "")), request)
-        return self.get_response(request)

@@ -14,10 +14,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
-from rest_framework.request import Request
 
 JSON = "application/json"
 render_json: Callable[[object], bytes] = orjson.dumps
@@ -37,17 +34,6 @@ class JSONRenderer(BaseRenderer):
         if isinstance(renderer_context, dict):  # it refers to the view, which refers to it
             renderer_context.clear()
         return render_json(data)
-
-
-class AlwaysJSON(BaseContentNegotiation):
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        return next(iter(parsers))
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 LEAST_BYTES = 1024

@@ -17,6 +17,7 @@ from kit.http.error_replies import forget_frames
 from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
+from kit.http.rendering import JSON, JSONRenderer
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
 from kit.rest.deprecated import tell
 from kit.rest.lists.mixin import ListMixin, M
@@ -83,7 +84,8 @@ class ApiViewSet(ListMixin[M]):
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Admit the request in the order of `accounts.keys.callers.admit`. Raises the error of the refusing step."""
-        request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
+        request.accepted_renderer = JSONRenderer()
+        request.accepted_media_type = JSON
         name = str(request.method).lower()
         if name not in self.http_method_names or not hasattr(self, name):
             allowed = ", ".join(self.allowed_methods)

@@ -3,11 +3,12 @@ from random import Random
 
 import pytest
 from django.conf import settings
+from redis import Redis
 
-from accounts.limits.limiter import limiter
-from accounts.limits.redis_counters import LoopConnection, RedisCounters
+from accounts.limits.redis_counters import Connection, RedisCounters, connect
 from accounts.limits.redis_servers import RedisAddress
 from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Consumed, ProcessCounters, Window
+from tests.limits import forget_limits
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")
 
@@ -47,22 +48,23 @@ def test_threads_and_the_event_loop_get_what_one_process_grants(counters: RedisC
     assert [counters.consume(wanted, now) for wanted, now in made] == expected
 
     async def count() -> list[list[Consumed]]:
-        connection = LoopConnection(counters.address)
+        connection = connect(counters.address)
         counted = [await counters.count(connection, wanted, now) for wanted, now in made]
         await connection.close()
         return counted
 
-    limiter.forget_all()
+    forget_limits()
     assert asyncio.run(count()) == expected
     assert counters.outages.since is None
 
 
 def test_the_event_loop_replaces_a_connection_that_was_closed_or_stalled(counters: RedisCounters) -> None:
     consume = Consume("account:a", (Window(10, MINUTE),))
-    server = counters.threads.client()
+    server = Redis.from_url(settings.REDIS_URL)
 
     async def count() -> list[Consumed]:
-        connection = LoopConnection(counters.address)
+        connection = connect(counters.address)
+        assert isinstance(connection, Connection)
         counted = await counters.count(connection, [consume], NOON)
         server.client_kill_filter(_type="normal")
         while connection.kept and not await connection.kept.can_read():

@@ -90,7 +90,7 @@ class Callers:
             state = await self.count(build_consume(grant, head.address))
         except (ApiError, OperationalError, InterfaceError):
             return scope
-        return {**scope, "extensions": {**scope.get("extensions", {}), "grant": grant, "limit_state": state}}
+        return {**scope, "grant": grant, "limit_state": state}
 
     def note_use(self, use: Use, now: datetime) -> None:
         if is_use_due(use, now):
