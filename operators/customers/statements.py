@@ -27,7 +27,7 @@ from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
-from operators.base.links import change_url
+from operators.base.links import change_url, link_to
 from operators.base.lists import PAGE, BoundedChangeList, BoundedPaginator, amount_column
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -173,8 +173,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         requester = statement.requester
         if requester is None:
             return None
-        link = '<a class="text-link" href="{}">{}</a> ({})'
-        return format_html(link, change_url(requester), self.holder(statement), requester.requester_id)
+        return format_html("{} ({})", link_to(requester, self.holder(statement)), requester.requester_id)
 
     @display(description="Status", label={"open": "info", "closed": "success"})
     def state(self, statement: Statement) -> str:
