@@ -20,7 +20,6 @@ from django.db.migrations.state import StateApps
 from analytics.models.entries import KIND, Side, moved_into
 from analytics.models.revenue import EntryType
 from analytics.models.statements import ClosedLine, ClosedStatement
-from analytics.payments.models import PaymentKind
 from kit.storage.lock_waits import until_unlocked
 from kit.storage.row_changes import ChangeRows
 from kit.values.calendar import first_of_month, zone_named
@@ -63,6 +62,7 @@ PARTS = {
     ELSE least(date_trunc('month', entry.created AT TIME ZONE account.former_time_zone)::date,
       (date_trunc('month', account.time_zone_since AT TIME ZONE account.time_zone) - interval '1 month')::date) END""",
         "never": "'-infinity'::timestamptz",
+        "subject": "(entry.license_id, entry.license_type, entry.content_id)",
         "count": "::bigint",
         "null_moment": "NULL::timestamptz",
         "statement_id": """(lpad(to_hex((extract(year FROM month) * 12 + extract(month FROM month) - 1)::int), 4, '0')
@@ -75,6 +75,7 @@ PARTS = {
     THEN substr(entry.created, 1, 7) || '-01'
     ELSE {MONTH_OF}(entry.created, account.time_zone, account.former_time_zone, account.time_zone_since) END""",
         "never": "''",
+        "subject": "quote(entry.license_id) || quote(entry.license_type) || quote(entry.content_id)",
         "count": "",
         "null_moment": "NULL",
         "statement_id": """lower(printf('%04x', substr(month, 1, 4) * 12 + substr(month, 6, 2) - 1)
@@ -91,7 +92,7 @@ OPEN_CREDIT = f"""{OPEN}
     JOIN analytics_wallet wallet ON wallet.account_id = account.id
     JOIN analytics_walletentry entry
       ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {{never}})"""
-CHARGES, SETTLEMENTS = (f"entry.type IN {tuple(kinds.values)}" for kinds in (EntryType, PaymentKind))
+CHARGES = f"entry.type IN {tuple(EntryType.values)}"
 OPEN_LINES = f"""
 CREATE VIEW analytics_openline AS
 SELECT {{first_id}} AS id, account.id AS account_id, entry.requester_id, {{month}} AS month, entry.currency,
@@ -101,12 +102,14 @@ SELECT {{first_id}} AS id, account.id AS account_id, entry.requester_id, {{month
 FROM {OPEN_ENTRIES} AND {CHARGES}
 GROUP BY account.id, entry.requester_id, {{month}}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""  # noqa: S608 - made of constants
-# Lines of the ledger, payments and changes of wallets in open months, each with its kind. No two tables share one.
+# Entries and changes of wallets in open months, by kind. No two tables share a kind. `lines` are those of OPEN_LINES,
+# which are counted here because their groups take longer than the sums.
 ENTRIES = f"""
-    SELECT account_id, requester_id, month, currency, type AS kind, amount, entries, 1 AS lines FROM analytics_openline
-    UNION ALL
-    SELECT account.id, entry.requester_id, {{month}}, entry.currency, {KIND}, sum(amount), 0, 0
-    FROM {OPEN_ENTRIES} AND {SETTLEMENTS}
+    SELECT account.id AS account_id, entry.requester_id, {{month}} AS month, entry.currency, {KIND} AS kind,
+      sum(entry.amount) AS amount, count(*) AS entries,
+      count(*) FILTER (WHERE {CHARGES} AND entry.type <> 'usage')
+        + count(DISTINCT {{subject}}) FILTER (WHERE entry.type = 'usage') AS lines
+    FROM {OPEN_ENTRIES}
     GROUP BY 1, 2, 3, 4, 5
     UNION ALL
     SELECT account.id, entry.requester_id, {{month}}, wallet.unit, entry.type, sum(entry.amount), 0, 0

@@ -31,6 +31,9 @@ class ListExport(ScopedAdmin[ModelT]):
         serializer = self.export_serializer()
         return [serializer.to_representation(row) for row in rows]
 
+    def columns_to_export(self, request: HttpRequest) -> list[str]:
+        return list(self.export_columns) or columns_of(self.export_serializer)
+
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="export")
     def export_items(self, request: HttpRequest) -> HttpResponseBase:
@@ -47,8 +50,7 @@ class ListExport(ScopedAdmin[ModelT]):
 
         reading = Reading()
         chunks = chunks_after(None, reading, following, self.export_rows)
-        columns = list(self.export_columns) or columns_of(self.export_serializer)
-        return export(Request(request), "csv", self.export_name, columns, chunks, reading)
+        return export(Request(request), "csv", self.export_name, self.columns_to_export(request), chunks, reading)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Add the list's filters to the export link."""

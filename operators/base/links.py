@@ -19,6 +19,11 @@ def list_url(model: type[Model], **filters: str) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query
 
 
+def link_to(obj: Model, text: object = None) -> SafeString:
+    """Return a link to an object's page, by default with its name."""
+    return format_html('<a class="text-link" href="{}">{}</a>', change_url(obj), text or obj)
+
+
 def with_copy_button(text: str) -> SafeString:
     return format_html(
         '<span class="operators-id">{0}</span> '

@@ -55,6 +55,7 @@ class BoundedChangeList(ChangeList):
     Few columns have an index to sort by, and paging is bounded (BoundedPaginator).
     """
 
+    queryset: QuerySet
     unsorted = ""  # why the list is not sorted by the column
     empty_state: Mapping[str, str] | None = None  # set if the list is empty
     is_narrowed = False  # to the chosen account
@@ -63,21 +64,19 @@ class BoundedChangeList(ChangeList):
     def is_sorted(self) -> bool:
         return bool(self.params.get(ORDER_VAR)) and not self.unsorted
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: list[str | None] | None = None) -> QuerySet:
-        rows = super().get_queryset(request, exclude_parameters)
-        self.unsorted = self.why_unsorted(rows) if self.params.get(ORDER_VAR) else ""
-        return rows.order_by(*self.model_admin.get_ordering(request)) if self.unsorted else rows
-
-    def why_unsorted(self, rows: QuerySet) -> str:
+    def why_unsorted(self) -> str:
         """Return why these rows cannot be sorted by a column; empty if they can."""
-        most = BoundedPaginator.MAX_COUNT
-        if rows.order_by()[: most + 1].count() > most:
-            return f"More than {most:,} match, newest first. Narrow the filters to sort them."
+        if self.paginator.has_more:
+            return f"More than {self.paginator.MAX_COUNT:,} match, newest first. Narrow the filters to sort them."
         return ""
 
     def get_results(self, request: HttpRequest) -> None:
         try:
             super().get_results(request)
+            self.unsorted = self.why_unsorted() if self.params.get(ORDER_VAR) else ""
+            if self.unsorted:
+                self.queryset = self.queryset.order_by(*self.model_admin.get_ordering(request))
+                super().get_results(request)
         except (ValueError, DataError) as error:  # such as an invalid id
             raise IncorrectLookupParameters(error) from error
         is_whole = not self.query and not self.has_active_filters

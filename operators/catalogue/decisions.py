@@ -44,9 +44,9 @@ class ShownOutcome(NamedTuple):
 
 
 class DecisionList(BoundedChangeList):
-    def why_unsorted(self, rows: QuerySet[AccessEvent]) -> str:
-        why = super().why_unsorted(rows)
-        if not why and isinstance(rows, HistoryQuerySet) and rows.has_archived():
+    def why_unsorted(self) -> str:
+        why = super().why_unsorted()
+        if not why and isinstance(self.queryset, HistoryQuerySet) and self.queryset.has_archived():
             return "Some are in the archive, so they are shown newest first. Choose later dates to sort them."
         return why
 

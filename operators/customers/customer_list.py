@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -20,7 +20,9 @@ from analytics.payments.models import PaymentKind
 from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import in_units
+from kit.values.amounts import render_amount
 from kit.values.currencies import in_full
+from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
@@ -141,6 +143,20 @@ class ListFigures(Struct):
         in_words = balance_in_words if name == "debt" else in_units
         return ", ".join(in_words(one[name], one["currency"]) for one in self.sums if one[name]) or None
 
+    def exported_rows(self) -> list[dict[str, object]]:
+        """Return a row for each currency, or one without amounts."""
+        shared = {"licences": ", ".join(sorted(self.licence_types)), "last_seen": render_timestamp(self.last_access)}
+        amounts = [
+            {
+                "currency": one["currency"],
+                "owes": render_amount(one["debt"]),
+                "revenue": render_amount(one["earned"]),
+                "credit": render_amount(one["credit_left"]),
+            }
+            for one in self.sums
+        ]
+        return [{**shared, **one} for one in amounts or [{}]]
+
     def access_in_words(self) -> str | None:
         return None if self.last_access is None else shown_time(self.last_access)
 
@@ -159,15 +175,18 @@ class CustomerChangeList(BoundedChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        rows = self.sorted_page(request) if self.by_amount and not self.unsorted else list(self.result_list)
+        changes = request_scope(request).narrow(BalanceChange.objects.all())
+        # Read once, if at all: the order and the total share it.
+        self.sums = sums_of(changes.filter(requester__in=self.queryset.order_by().values("pk")))
+        rows = self.sorted_page() if self.by_amount and not self.unsorted else list(self.result_list)
         figures = list_figures([requester.pk for requester in rows])
         for requester in rows:
             setattr(requester, FIGURES, figures[requester.pk])
         self.result_list = rows
 
-    def sorted_page(self, request: HttpRequest) -> list[Requester]:
+    def sorted_page(self) -> list[Requester]:
         """Return the page's customers, sorted by an amount."""
-        amounts = comparable_amounts(request_scope(request).narrow(BalanceChange.objects.all()), self.by_amount)
+        amounts = comparable_amounts(self.sums, self.by_amount)
         numbers = list(self.queryset.values_list("pk", flat=True))
         numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
         if not self.show_all:
@@ -175,16 +194,25 @@ class CustomerChangeList(BoundedChangeList):
         requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
         return [requesters[number] for number in numbers if number in requesters]
 
+    def total_balances(self) -> list[str] | None:
+        """Return what all these customers owe, and what they paid in advance; None if they are too many."""
+        if self.paginator.has_more:
+            return None
+        balances: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
+        for row in self.sums:
+            balances[row["debt"] < 0, row["currency"]] += row["debt"]
+        return [balance_in_words(sum_, currency) for (_, currency), sum_ in sorted(balances.items()) if sum_]
 
-def comparable_amounts(changes: QuerySet[BalanceChange], name: str) -> dict[int, Decimal]:
+
+def comparable_amounts(sums: Iterable[Mapping[str, Any]], name: str) -> dict[int, Decimal]:
     """Return an amount of each customer in euros, at today's rates. Currencies without a rate count as they are."""
-    sums = list(sums_of(changes).values_list("requester_id", "currency", name.removeprefix("-")))
     today = timezone.now().date()
-    rates = Rates.load({currency for _, currency, _ in sums}, today, today)
+    rates = Rates.load({row["currency"] for row in sums}, today, today)
     amounts: defaultdict[int, Decimal] = defaultdict(Decimal)
-    for number, currency, amount in sums:
-        converted = rates.convert(amount, currency, EURO, today)
-        amounts[number] += amount if converted is None else converted
+    for row in sums:
+        amount = row[name.removeprefix("-")]
+        converted = rates.convert(amount, row["currency"], EURO, today)
+        amounts[row["requester_id"]] += amount if converted is None else converted
     return amounts
 
 

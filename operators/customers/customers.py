@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
@@ -21,13 +22,16 @@ from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Walle
 from analytics.usage.report import last_decision_at
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
+from kit.rest.export import Row
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
+from licensing.requesters.serializers import RequesterProfileSerializer
+from operators.base.exporting import ListExport
 from operators.base.figures.recent import RecentFigures, filled_in, latest_decisions
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.links import change_url, list_url, with_copy_button
+from operators.base.links import link_to, list_url, with_copy_button
 from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
@@ -39,6 +43,7 @@ from operators.customers.customer_list import (
     CustomerChangeList,
     KindFilter,
     ListFigures,
+    list_figures,
     money_facts,
     owed_fields,
 )
@@ -46,6 +51,7 @@ from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_question
 
 NOT_AFTER_MERGES = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
+MOST_MERGED = 20  # customers named on the page of the one that they were merged into
 IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
 
 
@@ -65,7 +71,7 @@ def amount_column(title: str, name: str, empty: str = "none") -> Callable[[objec
 
 
 @admin.register(Requester)
-class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
+class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, ListExport[Requester]):
     subject_kind = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -90,7 +96,15 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
     first_seen = time_column("First seen", "created")
-    actions_list = ("add_customer",)
+    actions_list = ("add_customer", "export_items")
+    list_before_template = "operators/customers/total.html"
+    export_name = "customers"
+    export_serializer = RequesterProfileSerializer
+    export_columns = (
+        "id", "name", "email", "mergedInto", "created", "licences", "last_seen",
+        "currency", "owes", "revenue", "credit",
+    )  # fmt: skip
+    export_related = ("merged_into",)
     actions_detail = (
         "issue_license",
         "check_access",
@@ -115,12 +129,30 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[Requester], str | bool], ...]:
         """Omit columns that the operator may not see."""
-        hidden = {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
+        hidden = self.hidden_columns(request)
         return tuple(name for name in super().get_list_display(request) if name not in hidden)
 
+    def hidden_columns(self, request: HttpRequest) -> set[str]:
+        return {name for name, right in self.column_rights.items() if not request.user.has_perm(right)}
+
+    def columns_to_export(self, request: HttpRequest) -> list[str]:
+        hidden = self.hidden_columns(request)
+        return [name for name in self.export_columns if name not in hidden]
+
+    def export_rows(self, rows: list[Requester]) -> list[Row]:
+        """Return a row for each customer and currency."""
+        figures = list_figures([requester.pk for requester in rows])
+        profiles = zip(rows, super().export_rows(rows), strict=True)
+        return [{**profile, **row} for requester, profile in profiles for row in figures[requester.pk].exported_rows()]
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        """Show the list with what its customers owe together."""
         book_due(None)
-        return super().changelist_view(request, extra_context)
+        response = super().changelist_view(request, extra_context)
+        context = getattr(response, "context_data", None) or {}
+        if "cl" in context and "owes" not in self.hidden_columns(request):
+            context |= {"total_of": "balances", "totals": context["cl"].total_balances()}
+        return response
 
     def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))
@@ -180,8 +212,9 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
             names = IN_CARD if requester.merged_into is None else set(IN_CARD) - set(NOT_AFTER_MERGES)
             urls = ((name, f"admin:licensing_requester_{name}") for name in names)
             links = {name.capitalize(): reverse(url, args=[requester.pk]) for name, url in urls}
+        of_one = cast("dict[str, object]", shown["of_one"])
+        of_one["merges"] = merges(requester)
         if requester.merged_into is not None:
-            of_one = cast("dict[str, object]", shown["of_one"])
             of_one["no_licenses"] = f"Its licences moved to {requester.merged_into}."
         return {**shown, "who": who, "who_links": links}
 
@@ -209,10 +242,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
 
     @display(description="Merged into")
     def merged(self, requester: Requester) -> str:
-        target = requester.merged_into
-        if target is None:
-            return "nobody"
-        return format_html('<a class="text-link" href="{}">{}</a>', change_url(target), target)
+        return "nobody" if requester.merged_into is None else link_to(requester.merged_into)
 
     @display(description="Customer's own id")
     def own_id(self, requester: Requester) -> str:
@@ -235,3 +265,12 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage):
         )
         rows = ((list_url(model, requester__id__exact=str(requester.pk)), name) for model, name in models)
         return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows)
+
+
+def merges(requester: Requester) -> SafeString:
+    """Say which decisions and charges are under another customer because of a merge."""
+    if requester.merged_into is not None:
+        return format_html("Since its merge, decisions and charges are under {}.", link_to(requester.merged_into))
+    merged_ones = Requester.objects.filter(merged_into=requester).order_by("pk")
+    links = format_html_join(", ", "{}", ((link_to(one),) for one in merged_ones[:MOST_MERGED]))
+    return format_html("Decisions and charges from before a merge are under {}.", links) if links else links

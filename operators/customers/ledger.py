@@ -73,7 +73,7 @@ class LedgerAdmin(
         ("account", RelatedFilter),
     )
     search_help_text = "A full led_ id, the id of a charged decision, or the start of a customer's id or name."
-    list_before_template = "operators/customers/ledger_total.html"
+    list_before_template = "operators/customers/total.html"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
     export_name = "ledger"
@@ -117,6 +117,7 @@ class LedgerAdmin(
         context = getattr(response, "context_data", None) or {}
         if "cl" in context:
             context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
+            context |= {"total_of": "entries", "newest": True}
         return response
 
     def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:

@@ -1,14 +1,16 @@
 """Statements: view, print and export, read-only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Window
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from rest_framework.request import Request
 from unfold.decorators import action, display
@@ -25,11 +27,13 @@ from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
-from operators.base.links import change_url
-from operators.base.lists import amount_column
+from operators.base.links import change_url, link_to
+from operators.base.lists import PAGE, BoundedChangeList, BoundedPaginator, amount_column
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time
+
+MOST_DIGITS = 6  # of a page's number
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -39,6 +43,29 @@ class StatusFilter(OptionsFilter[Statement]):
 
     def apply_option(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
         return queryset.filter(closed_at__isnull=value == "open")
+
+
+class StatementPaginator(BoundedPaginator):
+    """Reads a page and the number of all statements by one query, because each query adds up the open ones."""
+
+    shown_page = 1
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        end = self.shown_page * self.per_page
+        return list(self.object_list.annotate(matches=Window(Count("*")))[end - self.per_page : end])
+
+    @cached_property
+    def counted(self) -> int:
+        return self.rows[0].matches if self.rows else super().counted
+
+
+class StatementChangeList(BoundedChangeList):
+    result_list: Iterable[Statement]
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = self.paginator.rows or self.result_list
 
 
 @admin.register(Statement)
@@ -99,6 +126,18 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
         return super().get_queryset(request).prefetch_related(HOLDER)
 
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[StatementChangeList]:
+        return StatementChangeList
+
+    def get_paginator(
+        self, request: HttpRequest, queryset: QuerySet[Statement], per_page: int, *_: object, **__: object
+    ) -> StatementPaginator:
+        paginator = StatementPaginator(queryset, per_page)
+        number = request.GET.get(PAGE, "")[:MOST_DIGITS]
+        if number.isdecimal():
+            paginator.shown_page = max(1, int(number))
+        return paginator
+
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         book_due(None)
@@ -134,8 +173,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         requester = statement.requester
         if requester is None:
             return None
-        link = '<a class="text-link" href="{}">{}</a> ({})'
-        return format_html(link, change_url(requester), self.holder(statement), requester.requester_id)
+        return format_html("{} ({})", link_to(requester, self.holder(statement)), requester.requester_id)
 
     @display(description="Status", label={"open": "info", "closed": "success"})
     def state(self, statement: Statement) -> str:

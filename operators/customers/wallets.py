@@ -20,7 +20,7 @@ from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import ExactTextFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.links import change_url
+from operators.base.links import link_to
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -129,10 +129,8 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     @display(description="Customer")
     def customer_link(self, wallet: Wallet) -> str:
-        requester = wallet.requester
         held = format_html(" · {}", wallet.license) if wallet.license else ""
-        link = '<a class="text-link" href="{}">{}</a> ({}){}'
-        return format_html(link, change_url(requester), requester, requester.requester_id, held)
+        return format_html("{} ({}){}", link_to(wallet.requester), wallet.requester.requester_id, held)
 
     @display(description="Counts", ordering="unit")
     def counts(self, wallet: Wallet) -> str:

@@ -4,6 +4,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from analytics.models import AccessEvent, ExchangeRate
 from analytics.usage import subject_usage
@@ -149,6 +150,10 @@ def test_the_page_of_a_merged_customer_offers_only_what_still_applies_to_it(admi
     api.post("/v1/requesters/org_acme/merge", {"into": "org_other"})
     html = html_of(admin, change_url(acme))
     assert "Its licences moved to Other." in html
+    assert "Since its merge, decisions and charges are under Other." in strip_tags(html)
+    other = Requester.objects.get(requester_id="org_other")
+    said = "Decisions and charges from before a merge are under Acme."
+    assert said in strip_tags(html_of(admin, change_url(other)))
     for name in ("edit", "merge", "top_up", "issue_license"):
         assert button(acme, name) not in html
     for name in ("erase", "record_payment", "statement"):

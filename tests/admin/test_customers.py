@@ -1,3 +1,4 @@
+import csv
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -5,6 +6,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.licenses.models import License
@@ -265,3 +267,55 @@ def test_licences_are_looked_after_within_accounts_and_permissions(sign_in, staf
     assert "ours" in told
     assert "theirs" not in told
     assert "Renew" not in told  # which a viewer may not
+
+
+LIST = reverse("admin:licensing_requester_changelist")
+EXPORT = reverse("admin:licensing_requester_export_items")
+
+
+@pytest.fixture
+def owing(account):
+    for name, amount, currency in (("org_a", 100, "EUR"), ("org_a", 5, "USD"), ("org_b", 20, "EUR")):
+        factories.license(account, name, price_amount=Decimal(amount), price_currency=currency)
+    factories.requester(account, requester_id="org_c", name="Third")
+    factories.payment(account, 30, requester_id="org_c", currency="EUR")
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ("", "120.00 EUR, 5.00 USD, 30.00 EUR paid in advance"),
+        ("?o=3", "120.00 EUR, 5.00 USD, 30.00 EUR paid in advance"),
+        ("?q=org_b", "20.00 EUR"),
+        ("?balance=advance", "30.00 EUR paid in advance"),
+        ("?q=x", "nothing"),
+    ],
+)
+def test_a_line_above_the_customers_adds_up_what_they_owe(admin, owing, query, total):
+    shown = strip_tags(re.search(r'<p[^>]*id="list-total".*?</p>', html_of(admin, LIST + query), re.S)[0])
+    assert shown.strip() == f"Total of these balances: {total}."
+
+
+def exported(client, query=""):
+    lines = client.get(f"{EXPORT}{query}").getvalue().decode().splitlines()
+    return list(csv.DictReader(lines))
+
+
+def test_customers_are_exported_with_their_names_and_a_row_for_each_currency(admin, owing):
+    names = ("id", "name", "licences", "currency", "owes", "revenue", "credit")
+    rows = [tuple(row[name] for name in names) for row in exported(admin)]
+    assert rows == [
+        ("org_c", "Third", "", "EUR", "-30", "0", "0"),
+        ("org_b", "", "commercial", "EUR", "20", "20", "0"),
+        ("org_a", "", "commercial", "EUR", "100", "100", "0"),
+        ("org_a", "", "commercial", "USD", "5", "5", "0"),
+    ]
+    assert [row["id"] for row in exported(admin, "?balance=advance")] == ["org_c"]
+
+
+def test_totals_and_exports_of_customers_have_what_the_operator_may_see(owing, staff, sign_in, account):
+    client = sign_in(staff("licensing.view_requester", "analytics.view_wallet", accounts=[account]))
+    assert "Total of" not in html_of(client, LIST)
+    hidden = {"licences", "last_seen", "owes", "revenue"}
+    assert not hidden & exported(client)[0].keys()
+    assert "credit" in exported(client)[0]

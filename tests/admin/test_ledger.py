@@ -69,7 +69,7 @@ def test_the_ledger_totals_and_exports_its_filtered_entries(admin, entries):
         ({"q": "x"}, "nothing"),
     ):
         html = admin.get(list_url(LedgerEntry, **query)).content.decode()
-        told = strip_tags(re.search(r'id="ledger-total"[^>]*>(.*?)</p>', html, re.S)[1])
+        told = strip_tags(re.search(r'id="list-total"[^>]*>(.*?)</p>', html, re.S)[1])
         assert f"Total of these entries: {total}." in " ".join(told.split())
     page = admin.get(list_url(LedgerEntry, currency="EUR"))
     [link] = [one["path"] for one in page.context_data["actions_list"] if "/export/" in one["path"]]

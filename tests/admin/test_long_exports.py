@@ -8,6 +8,7 @@ from django.urls import reverse
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement
 from kit.values.currencies import CURRENCIES
 from licensing.content.models import Content
+from licensing.requesters.models import Requester
 from operators.base.exporting import ListExport
 from operators.base.links import list_url
 from tests import factories, ledger
@@ -39,7 +40,13 @@ def make_payments(account):
         factories.payment(account)
 
 
+def make_requesters(account):
+    for number in range(ROWS):
+        factories.requester(account, requester_id=f"org_{number}")
+
+
 MAKE = {
+    Requester: make_requesters,
     Content: make_content,
     AccessEvent: make_decisions,
     LedgerEntry: make_entries,
@@ -63,7 +70,7 @@ def rows(client, address):
 @pytest.mark.parametrize("model", EXPORTED, ids=lambda model: model.__name__)
 def test_a_list_is_exported_to_its_end(admin, account, model):
     MAKE[model](account)
-    listed = [row.pk for row in admin.get(list_url(model)).context["cl"].result_list]
+    listed = [getattr(row, "public_id", row.pk) for row in admin.get(list_url(model)).context["cl"].result_list]
     address = reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_export_items")
     assert [row["id"] for row in rows(admin, address)] == listed
     assert len(listed) == ROWS

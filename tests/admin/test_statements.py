@@ -5,12 +5,15 @@ from decimal import Decimal
 from html import unescape
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import strip_tags
 
 from analytics.models import Statement
 from analytics.statements.closing import close_due
 from operators.base.links import change_url
+from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
 from tests.admin.forms import html_of
 
@@ -90,6 +93,23 @@ def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, accoun
         assert "0.00" not in html
     for html in (shown, printed):
         assert "Licence prices" not in html
+
+
+@pytest.mark.parametrize("order", ["", "&o=3", "&o=-5"])
+def test_one_query_adds_up_open_months_for_a_page_and_the_number_of_all(admin, account, monkeypatch, order):
+    for number in range(3):
+        ledger.add(account, str(number + 1), created=JANUARY, requester=ledger.requester(account, f"org_{number}"))
+    monkeypatch.setattr(StatementAdmin, "list_per_page", 2)
+    shown = []
+    for number in (1, 2):
+        with CaptureQueriesContext(connection) as queries:
+            changelist = admin.get(f"{LIST}?p={number}{order}").context["cl"]
+        assert sum('FROM "analytics_statement"' in query["sql"] for query in queries.captured_queries) == 1
+        assert changelist.result_count == 3
+        shown += [statement.total for statement in changelist.result_list]
+    assert shown == [Decimal(one) for one in ((1, 2, 3) if order == "&o=3" else (3, 2, 1))]
+    assert admin.get(f"{LIST}?p=9{order}").status_code == 302
+    assert len(admin.get(f"{LIST}?p=9&q=org_1").context["cl"].result_list) == 1
 
 
 def cells(html):

@@ -209,3 +209,22 @@ def test_the_money_that_paid_for_credit_goes_with_it(api, item, paid, moved, has
         assert rows[-2]["id"] in rows[-1]["note"]
         assert len(api.get("/v1/events?type=payment.created")["data"]) == 3
     assert not find_differences()
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_chargeback_after_a_merge_stays_with_the_customer_that_paid_until_the_moved_money_is_voided_too(api):
+    def owed():
+        rows = api.get("/v1/statements?sort=created")["data"]
+        return {row["requesterId"]: row["closing"] for row in rows}
+
+    paid = api.post("/v1/payments", {"requesterId": "org_a", "amount": 10, "currency": "EUR"})["id"]
+    api.post(f"/v1/wallets/{open_wallet(api, 'org_a')}/grants", {"amount": 10})
+    merge(api)
+    assert owed() == {"org_a": 0, "org_b": -10}
+    moved = [one["id"] for one in api.get("/v1/payments")["data"] if one["id"] != paid]
+    assert api.post(f"/v1/payments/{paid}/void", {"reason": "Chargeback"})["requesterId"] == "org_a"
+    assert owed() == {"org_a": 10, "org_b": -10}
+    for one in moved:
+        api.post(f"/v1/payments/{one}/void", {"reason": "Chargeback"})
+    assert owed() == {"org_a": 0, "org_b": 0}
+    assert find_differences() == []
