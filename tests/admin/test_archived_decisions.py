@@ -66,88 +66,73 @@ def filters(events):
     ]
 
 
-def test_lists_have_the_same_rows_on_each_page_with_every_filter(admin, of_two, table):
+def rows_of_lists(client, of_two):
+    """Return the ids on each page of the list by its address, and how many there are, with every filter."""
+    found = {}
+    for query in filters(of_two):
+        for page in range(1, 9):
+            path = list_url(AccessEvent, **query, p=page)
+            reply = client.get(path)
+            if reply.status_code != 200:  # there is no such page
+                break
+            listed = reply.context["cl"]
+            found[path] = ([one.pk for one in listed.result_list], listed.result_count)
+    return found
+
+
+def test_lists_pages_files_and_reports_are_the_same_across_the_horizon(admin, api, of_two, table, monkeypatch):
+    monkeypatch.setattr("operators.base.exporting.CHUNK", 70)
+    pages = [list_url(AccessEvent, **query) for query in ({}, {"p": 3}, {"outcome": "denied", "p": 2})]
+    pages += [change_url(one) for one in of_two[::20]]
+    pages.append(f"{reverse('admin:check_access')}?decision={of_two.last().pk}")
+    files = [f"{reverse('admin:analytics_accessevent_export_items')}?{query}" for query in ("", "outcome=denied")]
+    windows = [
+        {"startDate": "2025-11-01", "endDate": "2026-02-28"},
+        {"startDate": "2026-01-20T10:00:00Z", "endDate": "2026-02-02"},
+    ]
+
     def read():
-        found = {}
-        for query in filters(of_two):
-            for page in range(1, 9):
-                path = list_url(AccessEvent, **query, p=page)
-                reply = admin.get(path)
-                if reply.status_code != 200:  # there is no such page
-                    break
-                shown = reply.context["cl"]
-                found[path] = ([one.pk for one in shown.result_list], shown.result_count)
-        return found
+        lists = rows_of_lists(admin, of_two)
+        exported = [admin.get(path).getvalue().splitlines() for path in files]
+        reports = [api.get("/v1/analytics/observed", **window) for window in windows]
+        newest = decision_filters.bounded_scan(HistoryQuerySet.covering(AccessEvent.objects.order_by("-pk")), 200)
+        return lists, [shown(admin, path) for path in pages], exported, reports, [one.pk for one in newest]
 
-    before = read()
-    assert sum(len(rows) for rows, _ in before.values()) > 1_000
+    lists, looks, exported, reports, newest = read()
+    assert sum(len(rows) for rows, _ in lists.values()) > 1_000
+    assert len(exported[0]) == len(of_two) + 1
+    assert reports[0]["total"] > 10
+    assert reports[0]["byRequester"]
+    assert len(newest) == 200
     move_to_archive()
-    assert read() == before
+    now = read()
+    assert now[0] == lists, "the rows of a list"
+    assert now[1] == looks, "a page"
+    assert now[2] == exported, "a file"
+    assert [one.content for one in now[3]] == [one.content for one in reports], "a report of observed denials"
+    assert now[4] == newest, "the newest that a filter searches"
 
 
-def test_lists_and_pages_across_the_horizon_look_the_same(admin, of_two, table):
-    for query in (
-        {},
-        {"p": 3},
-        {"outcome": "denied", "p": 2},
-    ):
-        before = shown(admin, list_url(AccessEvent, **query))
-        move_to_archive()
-        assert shown(admin, list_url(AccessEvent, **query)) == before
-    paths = [reverse("admin:analytics_accessevent_change", args=[one.pk]) for one in of_two[::20]]
-    before = [shown(admin, path) for path in paths]
+def test_archived_decisions_are_found_by_the_operators_of_their_account_and_not_sorted_by_a_column(
+    admin, of_two, table, account, staff, sign_in
+):
+    oldest, other = of_two.last(), of_two.exclude(account=account).last()
     move_to_archive()
-    assert [shown(admin, path) for path in paths] == before
+    assert change_url(oldest) in admin.get("/admin/search/", {"s": oldest.pk}).content.decode()
+    client = sign_in(staff("analytics.view_accessevent", accounts=[account]))
+    assert {one.account_id for one in client.get(list_url(AccessEvent, p=6)).context["cl"].result_list} == {account.pk}
+    assert client.get(change_url(other)).status_code == 302
     assert admin.get(reverse("admin:analytics_accessevent_change", args=["dec_" + "0" * 26])).status_code == 302
 
-
-def test_the_file_of_a_list_is_the_same(admin, of_two, table, monkeypatch):
-    monkeypatch.setattr("operators.base.exporting.CHUNK", 70)
-    paths = [f"{reverse('admin:analytics_accessevent_export_items')}?{query}" for query in ("", "outcome=denied")]
-    before = [admin.get(path).getvalue() for path in paths]
-    assert before[0].count(b"\n") == len(of_two) + 1
-    move_to_archive()
-    for path, found in zip(paths, before, strict=True):
-        assert admin.get(path).getvalue().splitlines() == found.splitlines()
-
-
-def test_an_operator_of_another_account_sees_none_of_them(of_two, table, account, staff, sign_in):
-    client = sign_in(staff("analytics.view_accessevent", accounts=[account]))
-    other = of_two.exclude(account=account).last()
-    move_to_archive()
-    assert {one.account_id for one in client.get(list_url(AccessEvent, p=6)).context["cl"].result_list} == {account.pk}
-    assert client.get(reverse("admin:analytics_accessevent_change", args=[other.pk])).status_code == 302
-
-
-def test_an_archived_decision_is_found_by_the_search_and_decided_again(admin, of_two, table):
-    oldest = of_two.last()
-    path = f"{reverse('admin:check_access')}?decision={oldest.pk}"
-    before = shown(admin, path)
-    move_to_archive()
-    assert shown(admin, path) == before
-    assert change_url(oldest) in admin.get("/admin/search/", {"s": oldest.pk}).content.decode()
-
-
-def test_the_newest_that_a_filter_searches_may_reach_into_the_archive(admin, of_two, table, monkeypatch):
-    monkeypatch.setattr(decision_filters, "MAX_SCANNED", 200)
-    bounded = decision_filters.bounded_scan
-    before = [one.pk for one in bounded(HistoryQuerySet.covering(of_two), 200)]
-    assert len(before) == 200
-    move_to_archive()
-    assert [one.pk for one in bounded(HistoryQuerySet.covering(AccessEvent.objects.order_by("-pk")), 200)] == before
-
-
-def test_only_lists_that_the_database_has_are_sorted_by_a_column(admin, of_two, table):
-    move_to_archive()
     whole = admin.get(list_url(AccessEvent, o="0"))
     assert "Some are in the archive" in whole.content.decode()
     newest = [one.pk for one in whole.context["cl"].result_list]
     assert newest == sorted(newest, reverse=True)
     recent = admin.get(list_url(AccessEvent, o="0", created_from_0="2026-02-02"))
     assert "Some are in the archive" not in recent.content.decode()
-    oldest = [one.created for one in recent.context["cl"].result_list]
-    assert oldest == sorted(oldest)
-    assert oldest
+    times = [one.created for one in recent.context["cl"].result_list]
+    assert times == sorted(times)
+    assert times
 
 
 def test_decisions_of_a_millisecond_keep_their_order(account, events, table):
@@ -177,18 +162,6 @@ def test_no_list_is_shorter_for_lack_of_the_archive_or_of_a_column_there(admin, 
     reply = admin.get(list_url(AccessEvent))
     assert reply.status_code == 503
     assert "cannot read its archive" in reply.content.decode()
-
-
-def test_the_reports_of_observed_denials_are_the_same(admin, api, account, of_two, table):
-    window = {"startDate": "2025-11-01", "endDate": "2026-02-28"}
-    before = api.get("/v1/analytics/observed", **window)
-    assert before["total"] > 10
-    assert before["byRequester"]
-    across = {"startDate": "2026-01-20T10:00:00Z", "endDate": "2026-02-02"}
-    partly = api.get("/v1/analytics/observed", **across)
-    move_to_archive()
-    assert api.get("/v1/analytics/observed", **window).content == before.content
-    assert api.get("/v1/analytics/observed", **across).content == partly.content
 
 
 @pytest.mark.parametrize("chunk", [1, 10_000])

@@ -107,7 +107,7 @@ def test_values_that_the_api_refuses_are_reported_at_their_fields(admin, account
     assert "There is no policy" in str(reply.context["adminform"].form.errors["policy"])
 
 
-def test_a_change_holds_in_the_next_check_and_touches_nothing_else(admin, account, api):
+def test_a_change_holds_in_the_next_check_touches_nothing_else_and_clears_emptied_fields(admin, account, api):
     policy = factories.policy(account, factories.ALLOW_ALL)
     item = factories.content(
         account,
@@ -127,8 +127,6 @@ def test_a_change_holds_in_the_next_check_and_touches_nothing_else(admin, accoun
     assert set(entry.changes) == {"title", "status"}
     assert entry.actor_type == "operator"
 
-
-def test_emptied_fields_are_cleared(admin, account, api):
     item = factories.content(account, external_id="e", tags=["a"], metadata={"author": "Ann", "edition": 2})
     emptied = {"external_id": "", "tags": "", "author": "", "metadata_extra": "{}"}
     assert submit(admin, change_url(item), **emptied).status_code == 302

@@ -156,19 +156,6 @@ def test_an_allowed_decision_leads_to_its_rule_its_licence_and_the_entry_of_its_
     assert "held by the service" in told
 
 
-def test_a_decision_without_a_rule_explains_itself(admin, account, api, decide):
-    bare = factories.content(account, title="Bare")
-    told, _ = verdict(admin, api.post("/v1/access/check", {"contentId": bare.pk, "requester": "org_a"}).body["id"])
-    assert told.startswith("Denied The item had no policy.")
-    assert "Rule None decided it. Policy None" in told
-    policy_services.update_policy(decide.policy, {"mode": "disabled"})
-    told, _ = verdict(admin, decide())
-    assert told.startswith("Allowed The policy or the site was disabled, so no rule was evaluated.")
-    policy_services.update_policy(decide.policy, {"mode": "observe"})
-    told, _ = verdict(admin, decide())
-    assert told.startswith("Allowed (observed) If enforced, it would be denied: there was no valid licence.")
-
-
 def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):
     wanting = decide()
     factories.license(account)
@@ -180,8 +167,19 @@ def test_decisions_that_might_have_paid_are_listed(admin, decide, account, api):
     assert found(admin, outcome="unmet_demand") == [short, wanting]
 
 
-def test_the_limit_of_a_rule_is_described_in_plain_words(admin, api, account):
+def test_a_decision_without_a_rule_or_with_its_limit_explains_itself(admin, api, account, decide):
     limited = {**factories.ALLOW_ALL, "rateLimit": {"requests": 5, "period": "hour"}}
     item = factories.content(account, policy_id=factories.policy(account, limited).pk)
     decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_a"})["id"]
     assert "5 an hour" in page(admin, decision)
+
+    bare = factories.content(account, title="Bare")
+    told, _ = verdict(admin, api.post("/v1/access/check", {"contentId": bare.pk, "requester": "org_a"}).body["id"])
+    assert told.startswith("Denied The item had no policy.")
+    assert "Rule None decided it. Policy None" in told
+    policy_services.update_policy(decide.policy, {"mode": "disabled"})
+    told, _ = verdict(admin, decide())
+    assert told.startswith("Allowed The policy or the site was disabled, so no rule was evaluated.")
+    policy_services.update_policy(decide.policy, {"mode": "observe"})
+    told, _ = verdict(admin, decide())
+    assert told.startswith("Allowed (observed) If enforced, it would be denied: there was no valid licence.")

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.keys import keytext
-from accounts.models import ApiKey
+from accounts.models import ApiKey, AuditEntry
 from operators.access import api_keys, key_pages
 from operators.base import tickets
 from operators.base.links import change_url
@@ -152,7 +152,7 @@ def test_a_key_is_revoked_after_a_page_that_names_it_its_use_and_what_stops(admi
     assert ApiClient(text).get("/v1/content").status == 401
 
 
-def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
+def test_a_rotated_key_works_until_its_overlap_ends_and_the_proxys_file_is_named(admin, account):
     key, text = factories.api_key(account)
     new = shown_key(act(admin, key, "rotate", overlap_seconds="3600"))
     assert ApiClient(new).get("/v1/content").status == 200
@@ -160,8 +160,6 @@ def test_a_rotated_key_works_until_its_overlap_ends(admin, account):
     key.refresh_from_db()
     assert timedelta(minutes=59) < key.expires_at - timezone.now() <= timedelta(hours=1)
 
-
-def test_whoever_rotates_the_key_of_a_proxy_is_reminded_of_the_proxys_file(admin, account):
     for permission, is_reminded in (("access:check", True), ("content:read", False)):
         key, _ = factories.api_key(account, permissions=[permission])
         page = act(admin, key, "rotate", overlap_seconds="3600").content.decode()
@@ -193,7 +191,7 @@ def test_a_key_that_expires_in_the_year_9999_can_be_rotated(admin, account):
     assert ApiClient(new).get("/v1/content").status == 200
 
 
-def test_a_key_that_has_ended_cannot_be_rotated_edited_or_deleted_and_offers_nothing_to_press(admin, account):
+def test_a_key_that_has_ended_offers_nothing_to_press_and_its_history_has_each_step(admin, account):
     key, _ = factories.api_key(account)
     html = admin.get(change_url(key)).content.decode()
     assert ("/rotate" in html, "/revoke" in html) == (True, True)
@@ -205,9 +203,7 @@ def test_a_key_that_has_ended_cannot_be_rotated_edited_or_deleted_and_offers_not
     assert admin.post(change_url(key), {"name": "Other"}).status_code == 403
     assert admin.get(reverse("admin:accounts_apikey_delete", args=[key.pk])).status_code == 403
 
-
-def test_each_step_is_in_the_history(admin, account):
-    """The history shows the key's audit log entries."""
+    # The history shows the key's audit log entries.
     key, _ = factories.api_key(account)
     act(admin, key, "rotate", overlap_seconds="3600")
     act(admin, key, "revoke")
@@ -239,14 +235,12 @@ def test_invalid_changes_are_reported_at_their_fields(admin, account):
         assert ApiKey.objects.get().audited() == key.audited(), message
 
 
-def test_a_key_that_has_expired_is_renamed_without_its_expiry_in_the_way(admin, account):
+def test_an_expired_key_is_renamed_and_permissions_are_described(admin, account):
     key, _ = factories.api_key(account)
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
     assert submit(admin, change_url(key), name="Old").status_code == 302
     assert ApiKey.objects.get().name == "Old"
 
-
-def test_permissions_are_described_and_an_expired_key_is_renamed(admin, account):
     key, _ = factories.api_key(account, permissions=["content:read", "access:check"])
     html = admin.get(change_url(key)).content.decode()
     assert "Read content" in html
@@ -269,3 +263,88 @@ def test_a_keys_text_is_on_its_page_and_nowhere_else(admin, account, caplog):
         assert secret not in everything_stored()
         assert secret.decode() not in caplog.text + cookies + repr(dict(admin.session))
         assert not any(secret in page.content for page in pages)
+
+
+@pytest.fixture
+def keys_of_all_kinds(account):
+    now = timezone.now()
+    ages = {
+        "fresh": {},
+        "idle": {"last_used_at": now - timedelta(days=91)},
+        "never used": {"created_at": now - timedelta(days=91)},
+        "ending": {"expires_at": now + timedelta(days=3, hours=1)},
+        "ended": {"expires_at": now - timedelta(days=1)},
+        "revoked": {"revoked_at": now, "last_used_at": now - timedelta(days=200)},
+    }
+    for name, fields in ages.items():
+        key, _ = factories.api_key(account, name=name)
+        ApiKey.objects.filter(pk=key.pk).update(**fields)
+
+
+def test_keys_are_filtered_by_their_state_and_the_list_warns(admin, keys_of_all_kinds):
+    for query, names in (
+        ("attention=unused", {"idle", "never used"}),
+        ("attention=expiring", {"ending"}),
+        ("state=active", {"fresh", "idle", "never used", "ending"}),
+        ("state=expired", {"ended"}),
+        ("state=revoked", {"revoked"}),
+        ("q=idle", {"idle"}),
+    ):
+        assert {key.name for key in admin.get(f"{KEYS}?{query}").context["cl"].result_list} == names
+    html = admin.get(KEYS).content.decode()
+    assert html.count("not used for 90 days") == 3  # two keys, and the filter
+    assert "expires in 3 days" in html
+
+
+@pytest.fixture
+def used(account):
+    """A key that created an item."""
+    key, text = factories.api_key(account, name="Importer")
+    assert ApiClient(text).post("/v1/content", {"title": "Tides of May"}).status == 201
+    return key
+
+
+def page_of(client, key):
+    return client.get(change_url(key)).content.decode()
+
+
+def test_the_latest_changes_of_a_key_are_shown_with_their_address(admin, used, account, staff, sign_in, api):
+    html = page_of(admin, used)
+    assert change_url(AuditEntry.objects.get(actor_id=used.pk)) in html
+    assert "content.created Tides of May (from 127.0.0.1)" in html
+
+    other, _ = factories.api_key(account)
+    html = page_of(admin, other)
+    assert "Tides of May" not in html
+    assert "none among the account’s latest 5,000 changes" in html
+
+    def reader(*permissions):
+        return sign_in(staff("accounts.view_apikey", *permissions, accounts=[account]))
+
+    assert "Tides of May" not in page_of(reader(), used)
+    assert "Tides of May" in page_of(reader("accounts.view_auditentry"), used)
+    api.delete(f"/v1/api-keys/{used.pk}")
+    assert ApiKey.objects.get(pk=used.pk).revoked_at is not None
+    assert "Tides of May" in page_of(admin, used)
+
+
+def test_only_the_newest_changes_of_the_account_are_searched(admin, used, api, monkeypatch):
+    monkeypatch.setattr(key_pages, "SEARCHED", 1)
+    api.post("/v1/content", {"title": "Newer"})
+    assert "Tides of May" not in page_of(admin, used)
+
+
+def test_the_latest_decisions_are_shown_to_those_who_may_see_them(admin, account, staff, sign_in):
+    key, text = factories.api_key(account, name="Gateway")
+    other, _ = factories.api_key(account)
+    item = factories.content(account)
+    decision = ApiClient(text).post("/v1/access/check", {"contentId": item.pk, "requester": "org_seen"})
+    html = page_of(admin, key)
+    assert decision["id"] in html
+    assert "org_seen" in html
+    assert "org_seen" not in page_of(admin, other)
+
+    key, text = factories.api_key(account)
+    ApiClient(text).post("/v1/access/check", {"contentId": factories.content(account).pk, "requester": "org_seen"})
+    reader = sign_in(staff("accounts.view_apikey", accounts=[account]))
+    assert "org_seen" not in page_of(reader, key)

@@ -25,7 +25,7 @@ def works(made, secret):
     return authenticate(made.pk, secret, timezone.now()) is not None
 
 
-def test_an_operator_makes_a_client_and_sees_its_secret_once(admin, account):
+def test_an_operator_makes_rotates_and_revokes_a_client_and_sees_its_secret_once(admin, account):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", name="Crawler")
     [secret] = set(shown_secrets(reply))
     made = LicenseClient.objects.get()
@@ -33,8 +33,6 @@ def test_an_operator_makes_a_client_and_sees_its_secret_once(admin, account):
     assert "no-store" in reply.headers["Cache-Control"]
     assert shown_secrets(admin.get(change_url(made))) == []
 
-
-def test_an_operator_rotates_and_revokes_a_client(admin, account):
     made, old = factories.license_client(account)
     [new] = set(shown_secrets(act(admin, made, "rotate", overlap_seconds="0")))
     assert (works(made, old), works(made, new)) == (False, True)

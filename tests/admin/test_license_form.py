@@ -63,7 +63,7 @@ def test_the_currencies_that_were_booked_are_offered_first(admin, account):
         assert ("EUR" in dict(others), "USD" in dict(others)) == (False, True), page
 
 
-def test_the_preview_shows_coverage_customer_and_revenue(admin, account, things):
+def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_values(admin, account, things):
     fields = {"account": account.pk, "requester_own_id": "org_newco", "price_amount": "100", "price_currency": "USD"}
     words = told(admin, **fields, tags="news\nsport", access_amount="0.05", access_currency="USD")
     assert "New customer: org_newco." in words
@@ -78,21 +78,6 @@ def test_the_preview_shows_coverage_customer_and_revenue(admin, account, things)
     words = told(admin, account=account.pk, license_type="comercial")
     assert "Did you mean commercial?" in words
 
-
-def test_the_preview_of_a_change_shows_reversed_and_new_revenue(admin, account):
-    held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
-    values = {name: value[0] for name, value in form_values(admin.get(change_url(held)).content.decode()).items()}
-
-    def change(**fields):
-        reply = admin.post(f"{PREVIEW}?license={held.pk}", {**values, **fields})
-        return " ".join(strip_tags(reply.content.decode()).split())
-
-    assert "booked" not in change()
-    assert "-10.00 EUR is booked" in change(price_amount="12")
-    assert "12.00 EUR is booked" in change(price_amount="12")
-
-
-def test_the_preview_leaves_out_invalid_values_and_says_when_a_start_is_booked(admin, account):
     for fields in (
         {"price_amount": "x", "price_currency": "USD"},
         {"price_amount": "1", "price_currency": "???"},
@@ -106,6 +91,19 @@ def test_the_preview_leaves_out_invalid_values_and_says_when_a_start_is_booked(a
     words = told(admin, account=account.pk, price_amount="7", price_currency="JPY", **start)
     assert "Covers everything." in words
     assert "7 JPY is booked as of 2090-01-31 12:00 UTC." in words
+
+
+def test_the_preview_of_a_change_shows_reversed_and_new_revenue(admin, account):
+    held = factories.license(account, price_amount=Decimal(10), price_currency="EUR")
+    values = {name: value[0] for name, value in form_values(admin.get(change_url(held)).content.decode()).items()}
+
+    def change(**fields):
+        reply = admin.post(f"{PREVIEW}?license={held.pk}", {**values, **fields})
+        return " ".join(strip_tags(reply.content.decode()).split())
+
+    assert "booked" not in change()
+    assert "-10.00 EUR is booked" in change(price_amount="12")
+    assert "12.00 EUR is booked" in change(price_amount="12")
 
 
 def test_nothing_is_told_of_a_licence_or_an_account_that_one_may_not_see(sign_in, account, other_account):

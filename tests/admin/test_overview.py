@@ -72,7 +72,9 @@ def test_a_figure_leads_to_what_it_counts_of_its_period_and_account(admin, accou
         assert all(figure == listed for figure, listed in rows_told), name
 
 
-def test_today_is_compared_with_yesterday_and_charted(admin, busy):
+def test_today_is_compared_with_yesterday_and_charted_and_the_page_says_which_accounts_it_leaves_out(
+    admin, busy, monkeypatch
+):
     shown = page(admin)
     assert (number(shown, "usage-today"), number(shown, "usage-yesterday")) == (5, 3)
     assert (number(shown, "revenue-today"), number(shown, "revenue-yesterday")) == (9.25, 20.5)
@@ -92,12 +94,10 @@ def test_today_is_compared_with_yesterday_and_charted(admin, busy):
     assert "5 of 1,000,000" in text
     assert "near its limit" not in text
 
-
-def test_another_currency_is_what_the_api_converts_to(admin, api, busy):
-    for currency, rate in (("USD", "1.25"), ("GBP", "0.8")):
-        ExchangeRate.objects.create(currency=currency, day="2026-03-03", rate=rate)
-    report = api.get("/v1/analytics/revenue", currency="GBP").body
-    assert number(page(admin, currency="GBP"), "revenue-total") == report["summary"]["total"] == 19.04
+    monkeypatch.setattr(choice, "MAX_ACCOUNTS", 2)
+    for number_ in range(3):
+        factories.account(f"Quiet {number_}")
+    assert "There are more accounts than these" in page(admin).content.decode()
 
 
 def offered(reply):
@@ -105,7 +105,12 @@ def offered(reply):
     return re.findall(r"<option(?: selected)?>([A-Z]{3})", options)
 
 
-def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin, account, clock):
+def test_the_page_begins_with_the_currency_of_most_bookings_and_offers_those_with_a_rate(admin, account, clock):
+    ledger.add(account, "5", currency="GBP", occurred_at=clock.now - timedelta(days=1))
+    shown = page(admin)
+    assert "Revenue in GBP" in strip_tags(shown.content.decode())
+    assert figure(shown, "revenue-total") == "5.00"
+
     for currency, days in (("GBP", [1]), ("EUR", [1, 2])):
         for day in days:
             ledger.add(account, "5", currency=currency, occurred_at=clock.now - timedelta(days=day))
@@ -116,14 +121,7 @@ def test_currencies_are_those_that_were_booked_and_those_that_have_a_rate(admin,
     assert offered(page(admin, currency="CHF")) == ["EUR", "GBP", "USD", "CHF"]
 
 
-def test_the_page_begins_with_the_currency_of_most_bookings(admin, account, clock):
-    ledger.add(account, "5", currency="GBP", occurred_at=clock.now - timedelta(days=1))
-    shown = page(admin)
-    assert "Revenue in GBP" in strip_tags(shown.content.decode())
-    assert figure(shown, "revenue-total") == "5.00"
-
-
-def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
+def test_a_missing_rate_is_told_with_what_to_do_and_another_currency_is_what_the_api_converts_to(admin, busy, api):
     shown = page(admin, currency="GBP", period="7d")
     text = shown.content.decode()
     assert re.search(r"there is no exchange rate for the day: [\d.]+ USD \(\d entries\)", text)
@@ -131,6 +129,11 @@ def test_a_missing_rate_is_told_with_what_to_do_and_a_way_round(admin, busy):
     assert "import_exchange_rates" in text
     assert f"{INDEX}?period=7d&amp;currency=USD" in text
     assert number(shown, "usage-total") == 8
+
+    for currency, rate in (("USD", "1.25"), ("GBP", "0.8")):
+        ExchangeRate.objects.create(currency=currency, day="2026-03-03", rate=rate)
+    report = api.get("/v1/analytics/revenue", currency="GBP").body
+    assert number(page(admin, currency="GBP"), "revenue-total") == report["summary"]["total"] == 19.04
 
 
 def test_keys_to_look_after_are_named_within_the_account(admin, account, clock):
@@ -181,13 +184,6 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
     text = page(admin).content.decode()
     assert "over its plan at the edge" in text
     assert "601 of 600 at the edge" in text
-
-
-def test_the_page_says_which_accounts_it_leaves_out(admin, busy, monkeypatch):
-    monkeypatch.setattr(choice, "MAX_ACCOUNTS", 2)
-    for number_ in range(3):
-        factories.account(f"Quiet {number_}")
-    assert "There are more accounts than these" in page(admin).content.decode()
 
 
 def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_queries):

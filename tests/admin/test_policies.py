@@ -212,7 +212,7 @@ def test_viewers_change_no_policy(staff, sign_in, account, policy):
     assert Policy.objects.get().name == "Commercial use"
 
 
-def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item):
+def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, item, account):
     address = reverse("admin:licensing_policy_delete_policy", args=[policy.pk])
     html = html_of(admin.get(address))
     assert "Delete it" not in html
@@ -225,8 +225,6 @@ def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, ite
     html_of(admin.get(LIST))  # which repeats the message of the deletion
     assert "Commercial use" not in html_of(admin.get(LIST))
 
-
-def test_a_policy_of_a_site_is_not_offered_for_deletion(admin, account):
     policy = factories.policy(account)
     factories.site(account, {"/a/*": policy}, host="marsh.example")
     html = admin.get(reverse("admin:licensing_policy_delete_policy", args=[policy.pk])).content.decode()

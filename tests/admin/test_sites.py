@@ -133,8 +133,6 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
     assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
 
-
-def test_enforcing_says_which_hosts_no_site_covers(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe", host="pub.example")
     enforce = reverse("admin:licensing_site_enforce", args=[site.pk])
     assert "are not covered" not in admin.get(enforce).content.decode()

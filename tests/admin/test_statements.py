@@ -137,13 +137,13 @@ def test_a_line_names_what_it_is_about_and_no_dash_stands_before_an_amount(admin
     }
 
 
-def test_the_list_and_the_lines_of_one_are_exported(admin, booked):
+def test_the_list_and_the_lines_of_one_are_exported_and_need_their_own_permission(
+    admin, booked, sign_in, staff, account
+):
     one = Statement.objects.get(closed_at__isnull=False)
     listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode()
     assert [row["closing"] for row in csv.DictReader(listed.splitlines())] == ["70.1", "100.1"]
     lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode()
     assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
 
-
-def test_statements_need_their_own_permission(sign_in, staff, booked, account):
     assert sign_in(staff("analytics.view_ledgerentry", accounts=[account])).get(LIST).status_code == 403

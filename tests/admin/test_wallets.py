@@ -30,15 +30,6 @@ def act(client, made, action, **fields):
     return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
 
 
-def test_an_operator_opens_a_wallet_of_accesses(admin, account, customer):
-    terms = {"own_unit": "access", "low_percent": "10"}
-    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
-    assert reply.status_code == 302, reply.content.decode()
-    made = Wallet.objects.get()
-    assert (made.requester, made.unit, made.balance) == (customer, "access", 0)
-    assert made.thresholds == [{"percent": 10}]
-
-
 def top_up(client, requester, **fields):
     reply = submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
     return confirmed(client, reply) if "confirmed" in form_values(reply.content.decode()) else reply
@@ -140,12 +131,19 @@ def test_an_overdrawn_wallet_shows_its_credit_below_0(admin, wallet):
     assert "2.00 USD left, 2.00 USD of it below 0" in admin.get(change_url(wallet)).content.decode()
 
 
-def test_invalid_wallets_are_refused_at_their_field(admin, account, customer):
+def test_an_operator_opens_a_wallet_of_accesses_and_invalid_ones_are_refused(admin, account, customer):
     reply = submit(admin, ADD, account=account.pk, requester_own_id="nobody", own_unit="USD")
     assert "There is no customer" in reply.content.decode()
     reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", own_unit="USD", refill_amount="5")
     assert reply.status_code == 200
     assert not Wallet.objects.exists()
+
+    terms = {"own_unit": "access", "low_percent": "10"}
+    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
+    assert reply.status_code == 302, reply.content.decode()
+    made = Wallet.objects.get()
+    assert (made.requester, made.unit, made.balance) == (customer, "access", 0)
+    assert made.thresholds == [{"percent": 10}]
 
 
 def test_top_ups_count_once_for_each_number_and_form(admin, wallet):

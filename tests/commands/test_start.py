@@ -67,7 +67,9 @@ def taken() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-def test_an_occupied_port_is_reported_before_anything_is_served(taken, settings, monkeypatch):
+def test_an_occupied_port_is_reported_before_anything_is_served_and_one_given_back_is_free(
+    taken, settings, monkeypatch
+):
     with pytest.raises(CommandError, match=f"Port {taken} of 127.0.0.1 cannot be used: Address already in use"):
         check_free("127.0.0.1", taken)
     settings.HOST, settings.PORT = "127.0.0.1", taken
@@ -81,8 +83,6 @@ def test_an_occupied_port_is_reported_before_anything_is_served(taken, settings,
     with pytest.raises(run.RunError, match=f"Port {taken} of 127.0.0.1 cannot be used"):
         run.serve()
 
-
-def test_a_port_that_is_given_back_is_free():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]

@@ -28,11 +28,21 @@ def broken(policy):
     return policy
 
 
-def test_passed_tests_are_reported_and_exit_with_0(policy):
+def test_passed_tests_are_reported_in_words_and_in_json(policy):
     status, told = run()
     assert status == 0
     assert f"ok      {policy.pk}  Commercial use (version 1): 1 of 1 pass" in told
     assert told.endswith("1 test of 1 policy: all passed.\n")
+
+    status, told = run("--json")
+    assert (status, json.loads(told)["failed"]) == (0, 0)
+    broken(policy)
+    status, told = run("--json")
+    answer = json.loads(told)
+    assert (status, answer["object"], answer["policies"], answer["tests"]) == (1, "policy_test_run", 1, 1)
+    [failure] = answer["failures"]
+    assert (failure["policyId"], failure["index"], failure["name"]) == (policy.pk, 0, "Customers read")
+    assert (failure["expected"], failure["decided"]) == ("allowed", "denied (policy_denied) by rules[0]")
 
 
 def test_failed_tests_are_reported_unless_the_policy_is_deleted(account, policy):
@@ -46,18 +56,6 @@ def test_failed_tests_are_reported_unless_the_policy_is_deleted(account, policy)
     broken(policy)
     Policy.objects.filter(pk=policy.pk).update(deleted_at="2026-01-01T00:00:00Z")
     assert run()[0] == 0
-
-
-def test_it_answers_in_json_too(policy):
-    status, told = run("--json")
-    assert (status, json.loads(told)["failed"]) == (0, 0)
-    broken(policy)
-    status, told = run("--json")
-    answer = json.loads(told)
-    assert (status, answer["object"], answer["policies"], answer["tests"]) == (1, "policy_test_run", 1, 1)
-    [failure] = answer["failures"]
-    assert (failure["policyId"], failure["index"], failure["name"]) == (policy.pk, 0, "Customers read")
-    assert (failure["expected"], failure["decided"]) == ("allowed", "denied (policy_denied) by rules[0]")
 
 
 def test_one_account_or_one_policy_can_be_asked_for(account, other_account, policy):

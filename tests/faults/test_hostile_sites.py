@@ -5,7 +5,6 @@ gets only a few.
 """
 
 import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -14,7 +13,7 @@ import pytest
 
 from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS
 from licensing.sites.serializers import MAX_RULES
-from tests.faults.harness import Deployment, deployed
+from tests.faults.harness import Deployment
 
 pytestmark = pytest.mark.faults
 
@@ -25,22 +24,17 @@ HOSTILE, FRIENDLY = "hostile.example", "friendly.example"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployed(tmp_path_factory.mktemp("sites"), PAGES_PER_MINUTE="1000000") as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def keys(server: Deployment) -> dict[str, str]:
+def sites(deployment: Deployment) -> dict[str, str]:
     """The keys of the sites' accounts by host. The hostile site has the most patterns, wildcards and characters."""
-    (hostile, _), (friendly, _) = server.accounts(2)
+    deployment.start()
+    (hostile, _), (friendly, _) = deployment.accounts(2)
     length = MAX_CHARACTERS // MAX_RULES - 6
     pattern = "/" + "*a" * (MAX_WILDCARDS - 1) + "*"
     patterns = {HOSTILE: [f"{pattern}{number:03}".ljust(length, "a") for number in range(MAX_RULES)],
                 FRIENDLY: ["/premium/*"]}  # fmt: skip
     keys = {HOSTILE: hostile, FRIENDLY: friendly}
     for host, key in keys.items():
-        with server.client(key) as client:
+        with deployment.client(key) as client:
             policy = client.policy({"action": "allow", "conditions": {"default": True}})
             rules = [{"pattern": pattern, "policyId": policy} for pattern in patterns[host]]
             client.create("/v1/sites", host=host, mode="enforce", rules=rules)
@@ -74,17 +68,17 @@ class Hostile:
 
 
 @pytest.fixture
-def hostile(server: Deployment, keys: dict[str, str]) -> Hostile:
-    return Hostile(server, keys[HOSTILE])
+def hostile(server: Deployment, sites: dict[str, str]) -> Hostile:
+    return Hostile(server, sites[HOSTILE])
 
 
-def test_visitors_of_another_site_do_not_wait_for_hostile_pages(server, keys, hostile):
+def test_visitors_of_another_site_do_not_wait_for_hostile_pages(server, sites, hostile):
     with ThreadPoolExecutor(CLIENTS) as executor, httpx.Client(base_url=server.url, timeout=60) as client:
         asking = [executor.submit(hostile.ask) for _ in range(CLIENTS)]
         try:
-            assert visit(client, keys[FRIENDLY], FRIENDLY, "/premium/first") == 200
+            assert visit(client, sites[FRIENDLY], FRIENDLY, "/premium/first") == 200
             before = len(hostile.answers)
-            statuses = {visit(client, keys[FRIENDLY], FRIENDLY, f"/premium/{number};x") for number in range(VISITS)}
+            statuses = {visit(client, sites[FRIENDLY], FRIENDLY, f"/premium/{number};x") for number in range(VISITS)}
             answered = len(hostile.answers) - before
         finally:
             hostile.stopped.set()
@@ -95,11 +89,11 @@ def test_visitors_of_another_site_do_not_wait_for_hostile_pages(server, keys, ho
     assert set(hostile.answers) <= {200, 403}
 
 
-def test_other_accounts_have_threads_while_documents_are_asked_for_and_change(server, keys, hostile):
-    with ThreadPoolExecutor(CLIENTS) as executor, server.client(keys[FRIENDLY]) as client:
+def test_other_accounts_have_threads_while_documents_are_asked_for_and_change(server, sites, hostile):
+    with ThreadPoolExecutor(CLIENTS) as executor, server.client(sites[FRIENDLY]) as client:
         asking = [executor.submit(hostile.ask_for_documents) for _ in range(CLIENTS)]
         try:
-            with server.client(keys[HOSTILE]) as owner:
+            with server.client(sites[HOSTILE]) as owner:
                 [site] = owner.get("/v1/sites").json()["data"]
                 statuses = set()
                 for number in range(VISITS):
