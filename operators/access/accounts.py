@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
@@ -27,7 +26,7 @@ from licensing.requesters.models import Requester
 from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
 from operators.base.fields import Values
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
-from operators.base.links import list_url
+from operators.base.links import list_url, text_link
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 
@@ -231,11 +230,9 @@ class AccountAdmin(ServiceAdmin[Account]):
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
-        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.count_keys(account):,}")
+        return text_link(address, f"{self.count_keys(account):,}")
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:
         """Link to the account's overview."""
-        return format_html(
-            '<a class="text-link" href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk
-        )
+        return text_link(f"{reverse('admin:index')}?account={account.pk}", "Usage and revenue")

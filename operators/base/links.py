@@ -1,4 +1,4 @@
-"""URLs within the admin."""
+"""Links within the admin."""
 
 from urllib.parse import urlencode
 
@@ -6,6 +6,15 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from msgspec import Struct
+
+
+class Option(Struct, frozen=True):
+    """One of the links of which a page shows the chosen one."""
+
+    label: str
+    link: str
+    is_chosen: bool
 
 
 def change_url(obj: Model) -> str:
@@ -17,6 +26,10 @@ def list_url(model: type[Model], **filters: str) -> str:
     """Return the URL of a filtered list: `list_url(ApiKey, account__id__exact=…)`."""
     query = f"?{urlencode(filters)}" if filters else ""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query
+
+
+def text_link(url: str, text: object) -> SafeString:
+    return format_html('<a class="text-link" href="{}">{}</a>', url, text)
 
 
 def with_copy_button(text: str) -> SafeString:
