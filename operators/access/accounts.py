@@ -2,34 +2,77 @@
 
 from functools import partial
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from accounts.keys.states import State, is_in
-from accounts.models import PLAN_LIMITS, Account, ApiKey
+from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan, Unknown
 from accounts.plans import services
 from analytics.archive.lookup import count_archived
 from analytics.models import AccessEvent
 from kit.rest.heavy import heavy
+from kit.values.currencies import CURRENCIES
 from licensing.account_deletion import delete_account, keeps_ledger
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from operators.access.account_forms import EDGE_FIELDS, SETTINGS, AccountForm, PlanForm
 from operators.base.fields import Values
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
-from operators.base.links import list_url
+from operators.base.links import list_url, text_link
+from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
+from operators.base.times import zone_choices
+
+LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
+EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
+EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
+SETTINGS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
+
+
+class AccountForm(ServiceForm):
+    time_zone = forms.ChoiceField(
+        choices=zone_choices,
+        initial="UTC",
+        help_text="Months of refills begin by its clock. Those that have begun do not move.",
+    )
+    currency = forms.ChoiceField(
+        choices=[(code, code) for code in CURRENCIES],
+        initial="USD",
+        help_text="The account's own currency.",
+    )
+    unknown_host = forms.ChoiceField(
+        label="Hosts without a site",
+        initial=Unknown.ALLOW.value,
+        choices=Unknown.choices,
+        help_text="Whether visitors are let in at hosts that the account has no site for.",
+    )
+
+    class Meta:
+        model = Account
+        fields = ("name", *SETTINGS)
+
+
+def limit_field(help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(required=False, min_value=1, help_text=help_text)
+
+
+class PlanForm(forms.Form):
+    plan = forms.ChoiceField(choices=Plan.choices)
+    requests_per_minute = limit_field(LIMITS_HELP)
+    requests_per_day = limit_field(LIMITS_HELP)
+    edge_requests_per_minute = limit_field(EDGE_HELP)
+    edge_requests_per_day = limit_field(EDGE_HELP)
+
 
 MAX_COUNTED = 10_000
 MAX_DECISIONS = 100_000  # most decisions that a request may delete
@@ -231,11 +274,9 @@ class AccountAdmin(ServiceAdmin[Account]):
     @display(description="Working keys")
     def working_keys(self, account: Account) -> str:
         address = list_url(ApiKey, account__id__exact=account.pk, state=State.ACTIVE.value)
-        return format_html('<a class="text-link" href="{}">{}</a>', address, f"{self.count_keys(account):,}")
+        return text_link(address, f"{self.count_keys(account):,}")
 
     @display(description="Figures")
     def figures(self, account: Account) -> str:
         """Link to the account's overview."""
-        return format_html(
-            '<a class="text-link" href="{}?account={}">Usage and revenue</a>', reverse("admin:index"), account.pk
-        )
+        return text_link(f"{reverse('admin:index')}?account={account.pk}", "Usage and revenue")

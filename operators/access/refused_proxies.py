@@ -13,7 +13,7 @@ from licensing.access.filters import recorded_fact
 from licensing.sites import refused_proxies
 from licensing.sites.models import Site, at_hosts
 from operators.access.key_pages import SEARCHED
-from operators.base.links import change_url
+from operators.base.links import change_url, text_link
 from operators.base.times import shown_time
 
 NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
@@ -62,9 +62,7 @@ def reason_at_site(site: Site) -> str:
     key = ApiKey.objects.filter(pk=site.refused_key, account_id=site.account_id).first()
     if key is None:
         return f"{refused_proxies.OTHER_KEY} {advice}."
-    return format_html(
-        '{} {}: <a class="text-link" href="{}">{}</a>.', refused_proxies.OTHER_KEY, advice, change_url(key), key
-    )
+    return format_html("{} {}: {}.", refused_proxies.OTHER_KEY, advice, text_link(change_url(key), key))
 
 
 def works_since(refused: ApiKey | Site) -> datetime | None:

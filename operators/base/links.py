@@ -1,4 +1,4 @@
-"""URLs within the admin."""
+"""Links within the admin."""
 
 from urllib.parse import urlencode
 
@@ -6,6 +6,15 @@ from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from msgspec import Struct
+
+
+class Option(Struct, frozen=True):
+    """One of the links of which a page shows the chosen one."""
+
+    label: str
+    link: str
+    is_chosen: bool
 
 
 def change_url(obj: Model) -> str:
@@ -21,7 +30,11 @@ def list_url(model: type[Model], **filters: str) -> str:
 
 def link_to(obj: Model, text: object = None) -> SafeString:
     """Return a link to an object's page, by default with its name."""
-    return format_html('<a class="text-link" href="{}">{}</a>', change_url(obj), text or obj)
+    return text_link(change_url(obj), text or obj)
+
+
+def text_link(url: str, text: object) -> SafeString:
+    return format_html('<a class="text-link" href="{}">{}</a>', url, text)
 
 
 def with_copy_button(text: str) -> SafeString:

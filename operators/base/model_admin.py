@@ -171,7 +171,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
                 if field in self.fieldset_headings:
                     groups.append((self.fieldset_headings[field], []))
                 groups[-1][1].append(words.get(field, field))
-        return [(title, {"fields": fields}) for title, fields in groups if fields]
+        return [(title, {"fields": tuple(fields)}) for title, fields in groups if fields]
 
     def grantable(self) -> frozenset[str]:
         """Return the model permissions that its pages use: "view", "add", "change", "delete"."""

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from kit.http.errors import ApiError, ValidationFailed
 from licensing.content.bulk import CHUNK, change_items
 from licensing.content.models import Content
-from operators.catalogue.uploads import Upload, purge
+from operators.catalogue.uploads import Upload
 
 STEP_SECONDS = 2.0
 
@@ -55,7 +55,6 @@ class BulkChange:
         cls, request: HttpRequest, items: Iterable[tuple[str, str]], verb: str, field: str, value: Value
     ) -> "BulkChange":
         """Create a change for `items`, pairs of id and account."""
-        purge()
         progress = new_progress()
         metadata: ChangeMetadata = {
             "verb": verb, "field": field, "value": value, "accounts": [], "forth": progress, "back": None,

@@ -69,7 +69,7 @@ class PolicyForm(BulkForm):
         choices = [("", "Choose one"), (NO_POLICY, "No policy: every check is denied")]
         if len(account_ids) == 1:
             choices += newest_policies(account_ids[0])
-        self.fields["policy"].choices = choices
+        self.fields["policy"] = forms.ChoiceField(choices=choices)
 
     def new_value(self) -> tuple[str, str | None]:
         chosen = self.cleaned_data["policy"]

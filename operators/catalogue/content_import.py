@@ -1,28 +1,136 @@
 """Content import in the browser: upload, preview, confirmation, and the result of each row."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
+from django import forms
 from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.core.files.uploadedfile import UploadedFile
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
+from django.utils.datastructures import MultiValueDict
 from unfold.decorators import action
 
 from accounts.models import Account
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
-from licensing.content.models import Content
-from licensing.imports.mapping import columns_by_name
-from licensing.imports.preview import TARGETS, Plan, PreviewOutcome, read_columns, run_plan
+from licensing.content.models import CONTENT_TYPES, Content
+from licensing.imports.files import detect_format
+from licensing.imports.mapping import columns_by_name, is_target
+from licensing.imports.preview import LARGER, TARGETS, Plan, PreviewOutcome, read_columns, run_plan
 from operators.base.links import list_url
-from operators.base.mixins import EDIT, AdminMixin
+from operators.base.mixins import EDIT, AdminMixin, StyledForm
 from operators.base.pages import page
-from operators.base.scope import request_scope
-from operators.catalogue.import_forms import PlanForm, UploadForm
-from operators.catalogue.uploads import EXPIRED, Upload, purge
+from operators.base.scope import Scope, request_scope
+from operators.catalogue.content_bulk import newest_policies
+from operators.catalogue.uploads import EXPIRED, Upload, UploadField
+
+MAX_COLUMNS = 500  # to choose from
+METADATA = "metadata."
+
+
+class UploadForm(StyledForm, forms.Form):
+    """The file to import; `cleaned_data` includes its `format`."""
+
+    file = UploadField(
+        "CSV with a header, JSON or a sitemap, plain or gzipped", LARGER, accept=".csv,.jsonl,.ndjson,.json,.xml,.gz"
+    )
+
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        files: MultiValueDict[str, UploadedFile] | None = None,
+        *,
+        scope: Scope,
+        site: AdminSite,
+    ) -> None:
+        super().__init__(data, files, initial={"account": scope.sole_account()})
+        accounts = forms.ModelChoiceField(
+            queryset=scope.accounts(),
+            help_text="The account that gets the items.",
+            widget=AutocompleteSelect(Content._meta.get_field("account"), site),
+        )
+        self.fields = {"account": accounts, **self.fields}
+
+    def clean_file(self) -> UploadedFile:
+        file: UploadedFile = self.cleaned_data["file"]
+        try:
+            self.cleaned_data["format"] = detect_format(file.name or "")
+        except InvalidRequest:
+            raise forms.ValidationError(
+                "The name must end in .csv, .jsonl, .ndjson, .json or .xml, optionally followed by .gz."
+            ) from None
+        return file
+
+
+class PlanForm(StyledForm, forms.Form):
+    """The column of each field, and defaults for empty cells."""
+
+    others = forms.BooleanField(
+        required=False,
+        label="Other columns are metadata",
+        help_text="Columns that are not chosen below become metadata keys of the same name.",
+    )
+    allow_duplicates = forms.BooleanField(
+        required=False,
+        label="Rows without an external id are new items",
+        help_text="Importing the file again then creates the items again.",
+    )
+    dates = forms.ChoiceField(
+        required=False,
+        label="Dates such as 04/05/2026",
+        choices=[("", "detect"), ("day-first", "4 May"), ("month-first", "April 5")],
+    )
+    default_type = forms.ChoiceField(
+        required=False,
+        label="Default type",
+        choices=[("", "article for new items"), *CONTENT_TYPES],
+    )
+
+    def __init__(
+        self, data: QueryDict | None, *, columns: list[str], account_id: str, initial: Mapping[str, object]
+    ) -> None:
+        super().__init__(data, initial=dict(initial))
+        self.fields["default_policy"] = forms.ChoiceField(
+            required=False,
+            label="Default policy",
+            choices=[("", "none for new items"), *newest_policies(account_id)],
+        )
+        self.columns = columns
+        choices = [("", "–"), *((name, name[:60]) for name in columns[:MAX_COLUMNS])]
+        for target, label in TARGETS.items():
+            self.fields[target] = forms.ChoiceField(required=False, label=label, choices=choices)
+
+    @staticmethod
+    def plan_values(plan: Plan) -> dict[str, object]:
+        return {
+            **plan.columns,
+            "others": any(name not in TARGETS and name != column for name, column in plan.columns.items()),
+            "allow_duplicates": plan.allow_duplicates,
+            "dates": plan.dates or "",
+            "default_type": plan.defaults.get("type", ""),
+            "default_policy": plan.defaults.get("policyId", ""),
+        }
+
+    def plan(self, account_id: str, kind: str) -> Plan:
+        cleaned = self.cleaned_data
+        columns = {target: cleaned[target] for target in TARGETS if cleaned[target]}
+        for column in self.columns:  # columns named metadata.… are always included
+            target = METADATA + column.removeprefix(METADATA)
+            is_selected = cleaned["others"] or column.startswith(METADATA)
+            if is_selected and column not in columns.values() and target not in TARGETS and is_target(target):
+                columns[target] = column
+        defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
+        given_defaults = {name: value for name, value in defaults.items() if value}
+        return Plan(account_id, kind, columns, given_defaults, cleaned["allow_duplicates"], cleaned["dates"] or None)
+
 
 PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
 
@@ -61,7 +169,6 @@ class ContentImport(AdminMixin[Content]):
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
             kind = form.cleaned_data["format"]
-            purge()
             metadata: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
             upload = Upload.keep(request, file.chunks(), metadata)
             account_id = form.cleaned_data["account"].pk
@@ -73,8 +180,9 @@ class ContentImport(AdminMixin[Content]):
                 upload.drop_file()
                 form.add_error("file", error.message)
             else:
-                store_preview(upload, last_plan(request, account_id, kind, columns))
-                return redirect_to_import(upload)
+                plan = last_plan(request, account_id, kind, columns)
+                store_outcome(upload, upload.path("data"), plan, dry_run=True)
+                return redirect("admin:licensing_content_import", upload.token)
         return page(
             request,
             self,
@@ -96,13 +204,15 @@ class ContentImport(AdminMixin[Content]):
         form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.plan_values(plan))
         if upload.metadata["state"] == "preview" and request.method == "POST":
             if "import" in request.POST:
-                run_import_once(upload, plan)
-                return redirect_to_import(upload)
+                with suppress(InvalidRequest), upload.running() as file:
+                    if file is not None:
+                        store_outcome(upload, file, plan, dry_run=False)
+                return redirect("admin:licensing_content_import", token)
             if form.is_bound and form.is_valid():
                 chosen = form.plan(plan.account_id, plan.format)
                 request.session[PLAN_SESSION_KEY] = asdict(chosen)
-                store_preview(upload, chosen)
-                return redirect_to_import(upload)
+                store_outcome(upload, upload.path("data"), chosen, dry_run=True)
+                return redirect("admin:licensing_content_import", token)
         outcome = PreviewOutcome(**upload.metadata["outcome"])
         tally = outcome.tally
         context: dict[str, object] = {
@@ -146,10 +256,6 @@ class ContentImport(AdminMixin[Content]):
         return upload, plan
 
 
-def redirect_to_import(upload: Upload[UploadMetadata]) -> HttpResponse:
-    return redirect("admin:licensing_content_import", upload.token)
-
-
 def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[str]) -> Plan:
     """Return the session's last plan for the account; other columns are matched by name."""
     last = request.session.get(PLAN_SESSION_KEY)
@@ -160,22 +266,11 @@ def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[st
     return Plan(**{**last, "columns": {**matched, **kept}})
 
 
-def store_preview(upload: Upload[UploadMetadata], plan: Plan) -> None:
-    """Compute and store the plan's outcome."""
+def store_outcome(upload: Upload[UploadMetadata], file: Path, plan: Plan, *, dry_run: bool) -> None:
+    """Run the plan; store what it did or, with `dry_run`, would do."""
     with upload.open_for_writing("bad") as bad:
-        outcome = run_plan(upload.path("data"), plan, bad, dry_run=True)
+        outcome = run_plan(file, plan, bad, dry_run=dry_run)
+    upload.metadata["state"] = "preview" if dry_run else "done"
     upload.metadata["plan"] = asdict(plan)
     upload.metadata["outcome"] = asdict(outcome)
     upload.save()
-
-
-def run_import_once(upload: Upload[UploadMetadata], plan: Plan) -> None:
-    """Execute the plan, once."""
-    with suppress(InvalidRequest), upload.running() as file:
-        if file is None:
-            return
-        with upload.open_for_writing("bad") as bad:
-            outcome = run_plan(file, plan, bad, dry_run=False)
-        upload.metadata["state"] = "done"
-        upload.metadata["outcome"] = asdict(outcome)
-        upload.save()

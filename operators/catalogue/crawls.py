@@ -17,6 +17,7 @@ from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import Choice
 from operators.base.figures.terms import CLASSES, format_sums
+from operators.base.links import Option
 
 # The colours of operators and crawlers.
 KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
@@ -26,14 +27,6 @@ BELOW = "below"  # the query's URL of the folder whose pages are shown
 DOWNLOAD = "operators.csv"
 COUNTS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
 MONEY = ["revenue", "revenueAtStake"]
-
-
-class Grouping(Struct, frozen=True):
-    """A grouping of the chart, with the query that chooses it."""
-
-    label: str
-    query: str
-    is_chosen: bool
 
 
 class FolderRow(Struct, frozen=True):
@@ -73,11 +66,12 @@ def read_grouping(text: str) -> By:
     return By(text) if text in list(By) else By.CLASS
 
 
-def groupings(chosen: By, choice: Choice) -> list[Grouping]:
-    return [
-        Grouping(f"by {grouping}", urlencode({**choice.query(), GROUPED: grouping.value}), grouping == chosen)
-        for grouping in By
-    ]
+def groupings(chosen: By, choice: Choice) -> list[Option]:
+    options = []
+    for grouping in By:
+        query = choice.query() | {GROUPED: grouping.value}
+        options.append(Option(f"by {grouping}", f"?{urlencode(query)}", grouping == chosen))
+    return options
 
 
 def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | None:

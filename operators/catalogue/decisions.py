@@ -1,7 +1,7 @@
 """Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -23,6 +23,7 @@ from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
+from operators.base.links import Option
 from operators.base.lists import time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
@@ -37,12 +38,6 @@ OF_ONE = frozenset({"account__id__exact", "content__id__exact", "requester__id__
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 
 
-class ShownOutcome(NamedTuple):
-    label: str
-    address: str  # URL of the list with this outcome and the other filters
-    is_chosen: bool
-
-
 class DecisionList(BoundedChangeList):
     def why_unsorted(self) -> str:
         why = super().why_unsorted()
@@ -50,14 +45,14 @@ class DecisionList(BoundedChangeList):
             return "Some are in the archive, so they are shown newest first. Choose later dates to sort them."
         return why
 
-    def outcomes(self) -> list[ShownOutcome]:
-        """Return the outcomes with links."""
+    def outcomes(self) -> list[Option]:
+        """Return the outcomes, each with a link that keeps the other filters."""
         chosen = self.params.get(OutcomeFilter.parameter_name, "")
         name = OutcomeFilter.parameter_name
-        shown = [ShownOutcome("all", self.get_query_string({name: None}), not chosen)]
+        outcomes = [Option("all", self.get_query_string({name: None}), not chosen)]
         for value, label in OutcomeFilter.options.items():
-            shown.append(ShownOutcome(label, self.get_query_string({name: value}), value == chosen))
-        return shown
+            outcomes.append(Option(label, self.get_query_string({name: value}), value == chosen))
+        return outcomes
 
 
 class PresentedDecision(Protocol):

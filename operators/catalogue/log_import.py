@@ -28,7 +28,7 @@ from operators.base.mixins import StyledForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.base.times import shown_time
-from operators.catalogue.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField, purge
+from operators.catalogue.uploads import EXPIRED, LARGER_LOGS, Upload, UploadField
 
 REFUSAL = "CommandError: "
 MAX_REPORTED = 2_000  # characters of a crash
@@ -121,7 +121,6 @@ class LogUploads(ServiceAdmin[Site]):
         form = LogForm(request.POST or None, request.FILES or None)
         if form.is_bound and form.is_valid():
             file = form.cleaned_data["file"]
-            purge()
             metadata: LogMetadata = {
                 "name": file.name[:255],
                 "site": site.pk,

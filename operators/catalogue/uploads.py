@@ -74,6 +74,7 @@ class Upload(Generic[MetadataT]):
 
     @classmethod
     def keep(cls, request: HttpRequest, chunks: Iterable[bytes], metadata: MetadataT) -> "Upload[MetadataT]":
+        purge()
         upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, metadata)
         with upload.open_for_writing("data") as file:
             for chunk in chunks:

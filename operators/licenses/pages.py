@@ -28,7 +28,7 @@ from operators.base.figures.terms import access_price, fee, price, scope, term
 from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.links import change_url, list_url
+from operators.base.links import change_url, list_url, text_link
 from operators.base.lists import column, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
@@ -226,12 +226,8 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
 
     @display(description="Customer")
     def holder(self, license_: License) -> str:
-        return format_html(
-            '<a class="text-link" href="{}">{}</a> ({})',
-            change_url(license_.requester),
-            license_.requester,
-            license_.requester.requester_id,
-        )
+        requester = license_.requester
+        return format_html("{} ({})", text_link(change_url(requester), requester), requester.requester_id)
 
     @display(description="Quota or credit of its own", empty_value="none")
     def own_credit(self, license_: License) -> str | None:
@@ -248,10 +244,8 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
 
     @display(description="In the ledger")
     def in_ledger(self, license_: License) -> str:
-        return format_html(
-            '<a class="text-link" href="{}">Entries of this customer</a>',
-            list_url(LedgerEntry, requester__id__exact=str(license_.requester_id)),
-        )
+        entries = list_url(LedgerEntry, requester__id__exact=str(license_.requester_id))
+        return text_link(entries, "Entries of this customer")
 
 
 def policies_of_sites(account: Account) -> str:

@@ -22,13 +22,13 @@ from kit.values.calendar import add_months
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
 from operators.base.fields import SuggestingInput
+from operators.base.links import Option
 from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import listed_id, request_scope
 from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
 from operators.customers.quotas import Quota
-from operators.licenses.preview import build_preview
-from operators.licenses.question import known_types, types_in_policies
+from operators.licenses.question import build_preview, known_types, types_in_policies
 
 TEMPLATE = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
@@ -43,12 +43,6 @@ class LicenseTemplate(Struct, frozen=True):
     name: str
     title: str
     fields: dict[str, object]  # the form's values
-
-
-class Choice(Struct, frozen=True):
-    title: str
-    address: str
-    is_chosen: bool
 
 
 def build_templates(start: datetime, currency: str) -> list[LicenseTemplate]:
@@ -72,15 +66,15 @@ def build_templates(start: datetime, currency: str) -> list[LicenseTemplate]:
     ]
 
 
-def template_choices(request: HttpRequest) -> list[Choice]:
+def template_options(request: HttpRequest) -> list[Option]:
     """Return the templates, each as a link that keeps the rest of the form's query, such as the customer."""
-    choices = []
+    options = []
     for template in build_templates(timezone.now(), currency_of_form(request)):
         query = request.GET.copy()
         query[TEMPLATE] = template.name
         is_chosen = template.name == request.GET.get(TEMPLATE)
-        choices.append(Choice(template.title, f"?{query.urlencode()}", is_chosen))
-    return choices
+        options.append(Option(template.title, f"?{query.urlencode()}", is_chosen))
+    return options
 
 
 def account_of_form(request: HttpRequest) -> Account | None:
@@ -202,7 +196,7 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
         context = super().form_context(request, form, obj)
         preview = reverse("admin:licensing_license_preview")
         if obj is None:
-            context |= {"license_templates": template_choices(request), "preview_address": preview}
+            context |= {"license_templates": template_options(request), "preview_address": preview}
         elif self.has_change_permission(request, obj):
             context["preview_address"] = f"{preview}?license={obj.pk}"
         return context

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Iterator
 
 from django.db.models import QuerySet
-from django.utils.html import format_html
 
 from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
-from operators.base.links import list_url
+from operators.base.links import list_url, text_link
 
 MAX_POLICIES = 1_000  # newest policies to read, which bounds the cost
 
@@ -34,8 +33,7 @@ def items_linked(policy: Policy, number: int) -> str:
     """Return the sentence with a link to the items."""
     if number == 0:
         return items_sentence(number)
-    address = list_url(Content, policy__id__exact=policy.pk)
-    return format_html('<a class="text-link" href="{}">{}</a>', address, items_sentence(number))
+    return text_link(list_url(Content, policy__id__exact=policy.pk), items_sentence(number))
 
 
 def known_rules(account_ids: Iterable[str]) -> Iterator[RuleJson]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
-from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -26,7 +25,7 @@ from kit.values.amounts import WIDE
 from kit.values.calendar import Months, first_of_month
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import share
-from operators.base.links import list_url
+from operators.base.links import Option, list_url
 from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
@@ -97,12 +96,6 @@ def common_months(accounts: Sequence[Account]) -> Months:
     return Months()
 
 
-class ShownPeriod(NamedTuple):
-    label: str
-    query: str  # query of the page with this period
-    is_chosen: bool
-
-
 @dataclass
 class Choice:
     accounts: list[Account]  # accounts whose figures are added up
@@ -145,17 +138,18 @@ class Choice:
         return [(self.period, self.period), *offered] if is_other else offered
 
     @property
-    def periods(self) -> list[ShownPeriod]:
-        """Return the periods with links."""
+    def periods(self) -> list[Option]:
         return [
-            ShownPeriod(LABELS[period], urlencode(self.query(period=period)), period == self.period)
+            Option(LABELS[period], f"?{urlencode(self.query(period=period))}", period == self.period)
             for period in PERIODS
         ]
 
     def query(self, **changed: str) -> dict[str, str]:
         """Return the page's query with changes."""
-        chosen = {"account": self.account.pk} if self.account else {}
-        return {**chosen, "period": self.period, "currency": self.currency, **changed}
+        query = {"period": self.period, "currency": self.currency} | changed
+        if self.account is not None:
+            query = {"account": self.account.pk} | query
+        return query
 
 
 def read_choice(request: HttpRequest) -> Choice:
