@@ -10,7 +10,6 @@ import logging
 import os
 import sys
 from functools import partial
-from threading import Event
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
-from config.server.thread_pools import Threads, identity, wait_for_end  # noqa: E402
+from config.server.thread_pools import Threads, identity  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statements  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
@@ -130,8 +129,6 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     if body.length:
         headers.append((b"content-length", b"%d" % body.length))
 
-    is_gone = Event()
-    client_left = asyncio.create_task(wait_for_end(receive, is_gone))
     complete = {**scope, "headers": headers, "complete_at": perf_counter()}
     view = view_at(scope["path"])
     is_long = is_heavy(view, scope["method"], scope["query_string"], head.header(b"accept"))
@@ -145,9 +142,10 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     method = scope["method"]
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
-    token = statements.bound.set(statements.Bound(seconds, is_gone if reads else None))
+    is_awaited = scope.get("extensions", {}).get("is_awaited") if reads else None
+    token = statements.bound.set(statements.Bound(seconds, is_awaited))
     try:
-        await threads.serve(complete, body.file, send, thread_pool_owner(*who), body.in_memory, client_left, prepare)
+        await threads.serve(complete, body.file, receive, send, thread_pool_owner(*who), body.in_memory, prepare)
     except Disconnected:
         return
     except BrokenReply as broken:
@@ -164,7 +162,6 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     finally:
         body.close()
         statements.bound.reset(token)
-        client_left.cancel()
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:

@@ -17,6 +17,7 @@ from django.db.models import Field, ForeignKey, Model
 
 from analytics.events.partitions import ensure_partitions, month_after, month_start
 from analytics.models import AccessEvent
+from kit.storage.by_database import by_database
 
 SOURCE = "source"
 PROGRESS = "copy_progress"  # a table of the target while a copy is under way
@@ -197,16 +198,14 @@ def count_totals(model: type[Model], alias: str) -> Totals:
     columns = [quote_name(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
     table = quote_name(model._meta.db_table)
     database = connections[alias]
+    halves = "sum({0} / {1}), sum({0} % {1})"
+    sum_of = by_database(using=database, postgresql="sum({0}), 0", sqlite=halves)  # PostgreSQL's sums have no limit
+    unit = by_database(using=database, postgresql=1, sqlite=HALF)
+    sums = [sum_of.format(column, HALF) for column in columns]
     with database.cursor() as cursor:
-        if database.vendor == "postgresql":  # sums have as many digits as they need
-            sums = [f"sum({column})" for column in columns]
-            cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
-            rows, *sum_values = cursor.fetchone()
-            return Totals(rows, tuple(int(value or 0) for value in sum_values))
-        sums = [f"sum({column} / {HALF}), sum({column} % {HALF})" for column in columns]
         cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
-        rows, *sum_values = (value or 0 for value in cursor.fetchone())
-        return Totals(rows, tuple(high * HALF + low for high, low in pairs(sum_values)))
+        rows, *sum_values = (int(value or 0) for value in cursor.fetchone())
+    return Totals(rows, tuple(high * unit + low for high, low in pairs(sum_values)))
 
 
 def pairs(numbers: list[int]) -> Iterator[tuple[int, int]]:

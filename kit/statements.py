@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from threading import Event
 from time import monotonic
 from typing import TypeVar
 
 from django.db import OperationalError, close_old_connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
+from django.db.backends.sqlite3.base import DatabaseWrapper as SQLite
 
 STEPS = 50_000  # SQLite virtual machine steps between two callbacks: about a millisecond
 CANCELED = "57014"  # PostgreSQL's SQLSTATE
@@ -23,14 +23,14 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A time limit of `seconds` per statement. `gone` is set once the client has disconnected."""
+    """A time limit of `seconds` per statement. `is_awaited` says whether the client is still connected."""
 
     seconds: float
-    gone: Event | None = None
+    is_awaited: Callable[[], bool] | None = None
 
     @property
     def is_for_nobody(self) -> bool:
-        return self.gone is not None and self.gone.is_set()
+        return self.is_awaited is not None and not self.is_awaited()
 
 
 bound: ContextVar[Bound | None] = ContextVar("statement_bound", default=None)
@@ -46,7 +46,7 @@ def milliseconds() -> int:
 def time_limit(seconds: float) -> Iterator[None]:
     """Set the time limit within the block. Takes effect on SQLite, which looks it up for each statement."""
     current = bound.get()
-    token = bound.set(Bound(seconds, current.gone if current else None))
+    token = bound.set(Bound(seconds, current.is_awaited if current else None))
     try:
         yield
     finally:
@@ -112,12 +112,10 @@ class Clock:
 
 def watch(sender: object, connection: BaseDatabaseWrapper, **kwargs: object) -> None:
     """Limit the statements of a new SQLite connection."""
-    if connection.vendor != "sqlite":
-        return
     clock = Clock()
     wrappers = [wrapper for wrapper in connection.execute_wrappers if not isinstance(wrapper, Clock)]
     connection.execute_wrappers = [*wrappers, clock]
     connection.connection.set_progress_handler(clock.must_end, STEPS)
 
 
-connection_created.connect(watch)
+connection_created.connect(watch, sender=SQLite)

@@ -5,7 +5,6 @@ import os
 from collections.abc import Generator, Iterator
 from math import inf
 from pathlib import Path
-from threading import Event
 
 import pytest
 from django.conf import settings
@@ -183,8 +182,6 @@ def anonymous(db: None, connect: Connect) -> ApiClient:
 @pytest.fixture
 def for_nobody() -> Iterator[None]:
     """Simulate a client that has disconnected."""
-    gone = Event()
-    gone.set()
-    token = statements.bound.set(statements.Bound(30, gone))
+    token = statements.bound.set(statements.Bound(30, is_awaited=lambda: False))
     yield
     statements.bound.reset(token)

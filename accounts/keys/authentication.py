@@ -23,6 +23,7 @@ from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.http.middleware import Address
+from kit.storage.by_database import by_database
 from kit.storage.light_tasks import run_blocking
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
@@ -179,7 +180,7 @@ async def read_by_digests(digests: Collection[bytes]) -> Grants:
 
 def read_grants(column: str, *values: object) -> Grants:
     """Return the grants of the keys with one of these values."""
-    statement = POSTGRESQL if connection.vendor == "postgresql" else SQLITE
+    statement = by_database(postgresql=POSTGRESQL, sqlite=SQLITE)
     with prepared_cursor() as cursor:
         cursor.execute(f"{statement}{column} IN ({', '.join(['%s'] * len(values))})", values)
         return build_grants(cursor.fetchall())

@@ -15,7 +15,6 @@ from typing import Self
 import orjson
 import pyarrow as pa
 from django.conf import settings
-from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 from pyarrow import parquet
 from pyiceberg.catalog.sql import SqlCatalog
@@ -51,6 +50,7 @@ from analytics.archive.layout import (
 from analytics.archive.only_copies import only_copies
 from analytics.archive.store import ArchiveError
 from kit.private_files import private_database, private_directory
+from kit.storage.by_database import by_database
 from kit.storage.postgresql.poolers import connection_string
 
 NAME = f"{NAMESPACE}.{DECISIONS}"
@@ -239,14 +239,21 @@ def month_filter(account_id: str, month: date) -> str:
 
 
 def catalogue_url() -> str:
-    if connection.vendor != "postgresql":
-        if is_remote():
-            folder = Path(settings.DATA_DIR, "archive")
-        else:
-            folder = Path(settings.ARCHIVE_DIR)
-        private_directory(folder)
-        private_database(folder / "catalogue.db")
-        return f"sqlite:///{folder / 'catalogue.db'}"
+    build = by_database(postgresql=url_of_postgresql, sqlite=url_of_file)
+    return build()
+
+
+def url_of_file() -> str:
+    if is_remote():
+        folder = Path(settings.DATA_DIR, "archive")
+    else:
+        folder = Path(settings.ARCHIVE_DIR)
+    private_directory(folder)
+    private_database(folder / "catalogue.db")
+    return f"sqlite:///{folder / 'catalogue.db'}"
+
+
+def url_of_postgresql() -> str:
     return sqlalchemy_url(connection_string())
 
 

@@ -14,6 +14,7 @@ from analytics.models import LedgerEntry, RecentRevenue
 from analytics.recording.recorder_sqlite import add_revenue
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, adapt, prepare
 from kit.http.errors import ValidationFailed
+from kit.storage.by_database import by_database
 from kit.values.amounts import to_millionths
 
 
@@ -24,15 +25,21 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
     """
     with transaction.atomic():
         LedgerEntry.objects.bulk_create(entries, batch_size=1000)
-        if connection.vendor == "postgresql":
-            RecentRevenue.objects.bulk_create(pending_rows(entries), batch_size=1000)
-            return
-        try:
-            with connection.cursor() as cursor:
-                for name in REVENUE_KEYS:
-                    add_revenue(cursor, name, daily_totals(name, entries))
-        except (IntegrityError, OverflowError):
-            raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
+        add_to_totals = by_database(postgresql=add_pending_rows, sqlite=add_daily_totals)
+        add_to_totals(entries)
+
+
+def add_pending_rows(entries: Sequence[LedgerEntry]) -> None:
+    RecentRevenue.objects.bulk_create(pending_rows(entries), batch_size=1000)
+
+
+def add_daily_totals(entries: Sequence[LedgerEntry]) -> None:
+    try:
+        with connection.cursor() as cursor:
+            for name in REVENUE_KEYS:
+                add_revenue(cursor, name, daily_totals(name, entries))
+    except (IntegrityError, OverflowError):
+        raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
 
 
 def pending_rows(entries: Sequence[LedgerEntry]) -> list[RecentRevenue]:

@@ -9,12 +9,13 @@ from datetime import date
 from itertools import groupby
 from operator import attrgetter
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
 from analytics.recording.recorder_sqlite import add_to_usage, insert
 from analytics.recording.statement import EVENT_COLUMNS
+from kit.storage.by_database import by_database
+from kit.values.ids import raw_bytes
 
 IDS_PER_QUERY = 1_000
 COLUMNS = f"{EVENT_COLUMNS}, observed"
@@ -43,20 +44,23 @@ class PastDecision(Struct, gc=False):
 def find_recorded(cursor: CursorWrapper, ids: Sequence[bytes]) -> set[bytes]:
     """Return those ids under which a decision is recorded."""
     recorded: set[bytes] = set()
-    is_postgresql = connection.vendor == "postgresql"
+    select = by_database(postgresql=select_on_postgresql, sqlite=select_on_sqlite)
     for start in range(0, len(ids), IDS_PER_QUERY):
-        batch = sorted(ids[start : start + IDS_PER_QUERY])
-        if is_postgresql:
-            cursor.execute(
-                "SELECT id FROM analytics_accessevent WHERE id = ANY(%s::uuid[]) AND id BETWEEN %s AND %s",
-                [uuid_array(batch), batch[0].hex(), batch[-1].hex()],
-            )
-            recorded |= {key.bytes for (key,) in cursor.fetchall()}
-        else:
-            marks = ", ".join(["%s"] * len(batch))
-            cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", batch)  # noqa: S608
-            recorded |= {bytes(key) for (key,) in cursor.fetchall()}
+        select(cursor, sorted(ids[start : start + IDS_PER_QUERY]))
+        recorded.update(raw_bytes(key) for (key,) in cursor.fetchall())
     return recorded
+
+
+def select_on_postgresql(cursor: CursorWrapper, ids: Sequence[bytes]) -> None:
+    cursor.execute(
+        "SELECT id FROM analytics_accessevent WHERE id = ANY(%s::uuid[]) AND id BETWEEN %s AND %s",
+        [uuid_array(ids), ids[0].hex(), ids[-1].hex()],
+    )
+
+
+def select_on_sqlite(cursor: CursorWrapper, ids: Sequence[bytes]) -> None:
+    marks = ", ".join(["%s"] * len(ids))
+    cursor.execute(f"SELECT id FROM analytics_accessevent WHERE id IN ({marks})", ids)  # noqa: S608
 
 
 def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> list[PastDecision]:
@@ -71,22 +75,27 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
             recorded.add(decision.id)
             new.append(decision)
     new.sort(key=attrgetter("id"))
-    if not new:
-        return new
-    if connection.vendor == "postgresql":
-        with cursor.copy(f"COPY analytics_accessevent ({COLUMNS}) FROM STDIN") as copy:
-            copy.write(b"".join(map(copy_line, new)))
-        for account, hour, contents, requesters in by_hour(new):
-            cursor.execute(
-                "INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes) "
-                "VALUES (%s, %s, %s::uuid[], %s, array_fill(''::text, ARRAY[%s]))",
-                [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
-            )
-    else:
-        insert(cursor, "accessevent", COLUMNS, [sqlite_values(decision) for decision in new])
-        for day, decisions_of_day in groupby(new, key=lambda decision: decision.created[:10]):
-            add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
+    if new:
+        store = by_database(postgresql=store_on_postgresql, sqlite=store_on_sqlite)
+        store(cursor, new)
     return new
+
+
+def store_on_postgresql(cursor: CursorWrapper, new: Sequence[PastDecision]) -> None:
+    with cursor.copy(f"COPY analytics_accessevent ({COLUMNS}) FROM STDIN") as copy:
+        copy.write(b"".join(map(copy_line, new)))
+    for account, hour, contents, requesters in by_hour(new):
+        cursor.execute(
+            "INSERT INTO analytics_recentusage (account_id, hour, contents, requesters, outcomes) "
+            "VALUES (%s, %s, %s::uuid[], %s, array_fill(''::text, ARRAY[%s]))",
+            [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
+        )
+
+
+def store_on_sqlite(cursor: CursorWrapper, new: Sequence[PastDecision]) -> None:
+    insert(cursor, "accessevent", COLUMNS, [sqlite_values(decision) for decision in new])
+    for day, decisions_of_day in groupby(new, key=lambda decision: decision.created[:10]):
+        add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
 
 
 def sqlite_values(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:

@@ -19,11 +19,12 @@ from django.db.models import Model
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, Span, Weights, candidates, round_weight
-from analytics.rollups.roll_up import PENDING_REVENUE
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.usage.in_zone import sums_of_parts
 from analytics.windows import DAY, Window, midnight
 from kit.rest.resources import referred_model
+from kit.storage.by_database import by_database
 from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
@@ -54,17 +55,17 @@ def rows_of(name: str, accounts: Sequence[str], span: Span, key: Key | None = No
         f" WHERE {condition} AND {in_span}"
     ]
     parameters: list[Parameter] = [*owners, *days]
-    is_postgresql = connection.vendor == "postgresql"
-    if is_postgresql:
+    if HAS_PENDING_ROWS:
         date_ = "(hour AT TIME ZONE 'UTC')::date"
         selects.append(
             f"SELECT {column}, {date_}, currency, amount FROM {PENDING_REVENUE}"  # noqa: S608
             f" WHERE {condition} AND {date_} >= %s AND {date_} < %s"
         )
         parameters += [*owners, *span.days]
+    day = by_database(postgresql="%s::date", sqlite="%s")
     for start, end in span.parts:
         selects.append(
-            f"SELECT {column}, %s{'::date' if is_postgresql else ''}, currency, amount"  # noqa: S608
+            f"SELECT {column}, {day}, currency, amount"  # noqa: S608
             f" FROM analytics_ledgerentry WHERE {condition} AND occurred_at >= %s AND occurred_at < %s"
         )
         parameters += [start.date(), *owners, start, end]
@@ -119,8 +120,7 @@ def count_entries(
 ) -> dict[Group, int]:
     """Return the number of entries of these currencies by UTC day and currency; `end` is excluded."""
     condition, owners = accounts_condition(accounts)
-    is_postgresql = connection.vendor == "postgresql"
-    day = "(occurred_at AT TIME ZONE 'UTC')::date" if is_postgresql else "substr(occurred_at, 1, 10)"
+    day = by_database(postgresql="(occurred_at AT TIME ZONE 'UTC')::date", sqlite="substr(occurred_at, 1, 10)")
     codes = ", ".join(["%s"] * len(currencies))
     statement = (
         f"SELECT {day}, currency, count(*) FROM analytics_ledgerentry"  # noqa: S608 - made of constants
@@ -146,11 +146,8 @@ def top_earners(
     if not any(weights.values()):
         return {}
     with use_memory(), reading_connection().cursor() as cursor:
-        if connection.vendor == "postgresql":
-            earned = top_on_postgresql(cursor, name, accounts, span, weights, currency, count)
-        else:
-            cursor.execute(*rows_of(name, accounts, span))
-            earned = top_on_sqlite(cursor, name, weights, count)
+        find_top = by_database(postgresql=top_on_postgresql, sqlite=top_on_sqlite)
+        earned = find_top(cursor, name, accounts, span, weights, currency, count)
     step = Decimal(1).scaleb(-SUM_PLACES)
     return {key: amount.scaleb(-6, PRECISION).quantize(step, context=PRECISION) for key, amount in earned.items()}
 
@@ -190,8 +187,11 @@ def top_on_postgresql(
     return {load_key(name, key): Decimal(earned) for key, earned in cursor.fetchall()}
 
 
-def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int) -> dict[Key, Decimal]:
+def top_on_sqlite(
+    cursor: CursorWrapper, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+) -> dict[Key, Decimal]:
     """Return the top earners in millionths."""
+    cursor.execute(*rows_of(name, accounts, span))
     whole: dict[tuple[date | str, str], int] = {}
     for (day, code), weight in weights.items():
         if not weight:
@@ -200,9 +200,9 @@ def top_on_sqlite(cursor: CursorWrapper, name: str, weights: Weights, count: int
         whole[day, code] = whole[str(day), code] = int(round_weight(weight).scaleb(WEIGHT_PLACES, PRECISION))
     earned: defaultdict[StoredKey | None, int] = defaultdict(int)
     while rows := cursor.fetchmany(10_000):
-        for key, day, currency, amount in rows:
-            if (day, currency) in whole:
-                earned[key] += amount * whole[day, currency]
+        for key, day, code, amount in rows:
+            if (day, code) in whole:
+                earned[key] += amount * whole[day, code]
     earned.pop(None, None)  # revenue without an item or requester
     worst = min(heapq.nlargest(count, earned.values()), default=0)
     ahead = {load_key(name, key): sum_ for key, sum_ in earned.items() if key is not None and sum_ >= worst}

@@ -38,26 +38,37 @@ PENDING_ENTRIES = f"""SELECT hour, currency, license_type, content_id, requester
   FROM {PENDING_REVENUE} WHERE account_id = %s AND hour >= %s AND hour < %s"""  # noqa: S608
 
 
+@dataclass(frozen=True)
 class Dialect:
-    """SQL fragments of a database: parts of a timestamp, and the sources of the rollups."""
+    """SQL fragments of a database: parts of a timestamp, and the sources of the rollups with their periods."""
 
-    def __init__(self, vendor: str) -> None:
-        if vendor == "postgresql":
-            self.hour = "date_trunc('hour', {0}, 'UTC')"
-            self.date = "({0} AT TIME ZONE 'UTC')::date"
-            self.day = "extract(day FROM {0} AT TIME ZONE 'UTC')::int"
-            self.month = "extract(month FROM {0} AT TIME ZONE 'UTC')::int"
-            self.events = f"{EVENTS} UNION ALL {PENDING_EVENTS}"
-            self.entries = f"{ENTRIES} UNION ALL {PENDING_ENTRIES}"
-            self.periods = 2
-        else:
-            self.hour = "substr({0}, 1, 13) || ':00:00'"
-            self.date = "substr({0}, 1, 10)"
-            self.day = "CAST(substr({0}, 9, 2) AS INTEGER)"
-            self.month = "CAST(substr({0}, 6, 2) AS INTEGER)"
-            self.events = EVENTS
-            self.entries = ENTRIES
-            self.periods = 1
+    hour: str
+    date: str
+    day: str
+    month: str
+    events: str
+    entries: str
+    periods: int
+
+
+POSTGRESQL = Dialect(
+    hour="date_trunc('hour', {0}, 'UTC')",
+    date="({0} AT TIME ZONE 'UTC')::date",
+    day="extract(day FROM {0} AT TIME ZONE 'UTC')::int",
+    month="extract(month FROM {0} AT TIME ZONE 'UTC')::int",
+    events=f"{EVENTS} UNION ALL {PENDING_EVENTS}",
+    entries=f"{ENTRIES} UNION ALL {PENDING_ENTRIES}",
+    periods=2,
+)
+SQLITE = Dialect(
+    hour="substr({0}, 1, 13) || ':00:00'",
+    date="substr({0}, 1, 10)",
+    day="CAST(substr({0}, 9, 2) AS INTEGER)",
+    month="CAST(substr({0}, 6, 2) AS INTEGER)",
+    events=EVENTS,
+    entries=ENTRIES,
+    periods=1,
+)
 
 
 def drift_sql(keys: Sequence[str], values: Sequence[str], source: str, negated_rollup: str) -> str:

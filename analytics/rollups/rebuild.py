@@ -5,20 +5,23 @@ recorder's order. An interrupted rebuild leaves no row worse than before, and ca
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Min, Model
 
 from analytics import models
 from analytics.events.retention import exclusive_maintenance, recorded_since
 from analytics.rollups import drift
-from analytics.rollups.drift import Dialect, Difference
+from analytics.rollups.drift import Difference
+from analytics.rollups.roll_up import HAS_PENDING_ROWS
 from analytics.rollups.upserts import adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
+from kit.storage.by_database import by_database
 from kit.storage.prepared import prepare
 
 CHUNK_ROWS = 1_000  # rows per transaction
@@ -63,7 +66,7 @@ def rebuild(
 
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
-    dialect = Dialect(connection.vendor)
+    dialect = by_database(postgresql=drift.POSTGRESQL, sqlite=drift.SQLITE)
     key = prepare(models.HourlyUsage, "account_id", account)
     remaining = months(account, since)
     month = next(remaining, None)
@@ -80,7 +83,7 @@ def steps(account: str, since: datetime | None, purged: datetime | None) -> Iter
             for subject in ("content", "requester"):
                 if not purged or datetime(month.year + 1, 1, 1, tzinfo=UTC) > purged:
                     yield f"{month.year}", drift.yearly(subject, key, month.year, purged, dialect)
-                if connection.vendor == "postgresql":
+                if HAS_PENDING_ROWS:
                     yield f"{month.year}", drift.revenue_year(subject, key, month.year, dialect)
         month = next_month
 
@@ -126,14 +129,20 @@ def month_from(account: str, begin: datetime, years: Iterable[int]) -> datetime 
     return floor(min(moments), "month") if moments else None
 
 
+@contextmanager
+def in_memory(cursor: CursorWrapper) -> Iterator[None]:
+    """Within the block, let PostgreSQL sort and group in memory, without JIT compilation."""
+    with transaction.atomic():
+        cursor.execute("SELECT set_config('work_mem', '256MB', true), set_config('jit', 'off', true)")
+        yield
+
+
 def correct_rollup(difference: Difference, account: str, apply: bool) -> int:
     """Find the differing rows, correct them if `apply`, and return their number."""
     key = prepare(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
         try:
-            with transaction.atomic() if connection.vendor == "postgresql" else nullcontext():
-                if connection.vendor == "postgresql":
-                    cursor.execute("SELECT set_config('work_mem', '256MB', true), set_config('jit', 'off', true)")
+            with by_database(postgresql=in_memory, sqlite=nullcontext)(cursor):
                 order = ", ".join(difference.keys)
                 numbered = f"row_number() OVER (ORDER BY {order}) AS number, found.*"
                 select = f"SELECT {numbered} FROM ({difference.select}) found"  # noqa: S608

@@ -188,8 +188,7 @@ FROM {OPEN_CREDIT} GROUP BY 1, 2, 3"""  # noqa: S608
 
 def add_functions(connection: BaseDatabaseWrapper, **options: object) -> None:
     """Give a new connection to SQLite the function that the views use."""
-    if connection.vendor == "sqlite":
-        connection.connection.create_function(MONTH_OF, 4, month_of_account, deterministic=True)
+    connection.connection.create_function(MONTH_OF, 4, month_of_account, deterministic=True)
 
 
 def month_of_account(created: str, zone: str, former: str | None, since: str | None) -> str:

@@ -10,7 +10,7 @@ from django.db.models import Max, Min
 from analytics.archive.horizon import read_at_horizon
 from analytics.archive.lookup import last_archived_at
 from analytics.events.partitions import month_after
-from analytics.models import AccessEvent, ContentYear, HourlyUsage, RecentUsage, RequesterYear
+from analytics.models import AccessEvent, HourlyUsage, RecentUsage, RequesterYear
 from analytics.models.usage import MONTHS
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, USAGE_LISTS
 from analytics.rollups.upserts import adapt
@@ -43,20 +43,19 @@ ReportRow = tuple[str, str, int, int, str | None]  # kind, key, two counts (or a
 
 def content_stats(account_id: str, content_id: str) -> dict[str, int]:
     """Return an item's `stats`: all decisions about it."""
-    statement, parameters = content_counts(account_id, content_id)
+    statement, parameters = build_counts("content", account_id, content_id)
     with prepared_cursor() as cursor:
         cursor.execute(statement, parameters)
         return build_stats(*cursor.fetchone())
 
 
-def content_counts(account_id: str, content_id: str) -> tuple[str, list[Parameter]]:
-    """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones."""
-    return build_counts("content", account_id, prepare(ContentYear, "content_id", content_id))
+def build_counts(subject: Subject, account_id: str, id: str | int) -> tuple[str, list[Parameter]]:
+    """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones.
 
-
-def build_counts(subject: Subject, account_id: str, key: Parameter) -> tuple[str, list[Parameter]]:
-    """Return the same for an item or requester."""
-    owner = prepare(ContentYear, "account_id", account_id)
+    `id` is an item's id or a requester's number.
+    """
+    owner = prepare(AccessEvent, "account_id", account_id)
+    key = prepare(AccessEvent, f"{subject}_id", id)
     select = (
         f"SELECT m12 AS requests, allowed FROM analytics_{subject}year WHERE account_id = %s AND {subject}_id = %s"  # noqa: S608
     )
@@ -69,7 +68,7 @@ def build_counts(subject: Subject, account_id: str, key: Parameter) -> tuple[str
 
 
 def build_stats(requests: int | None, allowed: int | None) -> dict[str, int]:
-    """Return `stats` from the row of `content_counts`."""
+    """Return `stats` from the row of `build_counts`."""
     total = int(requests or 0)
     allowed_total = int(allowed or 0)
     return {"totalRequests": total, "allowedRequests": allowed_total, "deniedRequests": total - allowed_total}

@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from django.db import connection
-
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
+from kit.storage.by_database import by_database
 from kit.storage.prepared import Parameter
 
 TOP = 10
@@ -57,7 +56,7 @@ class SQLite:
 
 def dialect() -> type[PostgreSQL] | type[SQLite]:
     """Return the expressions of this service's database."""
-    return PostgreSQL if connection.vendor == "postgresql" else SQLite
+    return by_database(postgresql=PostgreSQL, sqlite=SQLite)
 
 
 @dataclass

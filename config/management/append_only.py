@@ -1,9 +1,11 @@
 """The tables whose triggers refuse changes and deletes. Tests disable the triggers, to set times or empty tables."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import connection
+
+from kit.storage.by_database import by_database
 
 TABLES = (
     "accounts_auditentry",
@@ -23,13 +25,18 @@ def triggers(table: str) -> dict[str, str]:
 
 def unlocking(tables: Collection[str] = TABLES) -> tuple[list[str], list[str]]:
     """Return the statements that disable the triggers of those tables that have any, and those that restore them."""
-    locked = [table for table in TABLES if table in tables]
-    if connection.vendor == "postgresql":
-        alter = [f"ALTER TABLE {table} {{}} TRIGGER USER" for table in locked]
-        return [statement.format("DISABLE") for statement in alter], [
-            statement.format("ENABLE") for statement in alter
-        ]
-    definitions = {name: definition for table in locked for name, definition in triggers(table).items()}
+    unlock = by_database(postgresql=unlocking_on_postgresql, sqlite=unlocking_on_sqlite)
+    return unlock([table for table in TABLES if table in tables])
+
+
+def unlocking_on_postgresql(tables: Sequence[str]) -> tuple[list[str], list[str]]:
+    disable = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
+    enable = [f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in tables]
+    return disable, enable
+
+
+def unlocking_on_sqlite(tables: Sequence[str]) -> tuple[list[str], list[str]]:
+    definitions = {name: definition for table in tables for name, definition in triggers(table).items()}
     return [f"DROP TRIGGER {name}" for name in definitions], list(definitions.values())
 
 

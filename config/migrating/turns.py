@@ -11,6 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.migrations import executor
 from django.db.migrations.loader import MigrationLoader
 
+from kit.storage.by_database import by_database
 from kit.storage.postgresql.poolers import connection_string, keeps_no_session_state
 
 LOCK = 7_202_611_048  # an arbitrary advisory lock number
@@ -24,12 +25,8 @@ def turn_to_change(database: str = DEFAULT_DB_ALIAS, report: Callable[[str], obj
 
     Behind a pooler that shares out sessions there is no lock. Raises OperationalError if PostgreSQL does not answer.
     """
-    is_sqlite = connections[database].vendor == "sqlite"
-    if not is_sqlite and keeps_no_session_state():
-        yield
-        return
-    turn = turn_on_sqlite(database) if is_sqlite else turn_on_postgresql(database)
-    with turn as is_ours:
+    turn = by_database(using=connections[database], postgresql=turn_on_postgresql, sqlite=turn_on_sqlite)
+    with turn(database) as is_ours:
         is_waiting = False
         while not is_ours():
             if not is_waiting:
@@ -64,6 +61,9 @@ def turn_on_postgresql(database: str) -> Iterator[Callable[[], bool]]:
 
     An index that is built concurrently waits for every open transaction, and would otherwise never end.
     """
+    if keeps_no_session_state():
+        yield lambda: True
+        return
     try:
         session = psycopg.connect(connection_string(database), autocommit=True, prepare_threshold=None)
     except psycopg.OperationalError as error:

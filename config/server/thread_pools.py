@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from threading import Event
 from typing import BinaryIO
 from wsgiref.types import WSGIApplication
 
@@ -37,11 +36,10 @@ refused = CountedPlaces(
 )
 
 
-async def wait_for_end(receive: Receive, is_gone: Event) -> None:
-    """Wait until the client disconnects, and notify the thread that serves it."""
+async def wait_for_end(receive: Receive) -> None:
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
-    is_gone.set()
 
 
 async def identity(scope: Scope) -> Scope:
@@ -93,17 +91,17 @@ class Threads:
         self,
         scope: Scope,
         body: BinaryIO,
+        receive: Receive,
         send: Send,
         caller: str,
         size: int,
-        client_left: asyncio.Future[None],
         prepare: Callable[[Scope], Awaitable[Scope]] = identity,
     ) -> None:
-        """Serve the request; `client_left` completes when its client disconnects. Raises Disconnected, 429 or 503.
+        """Serve the request, whose body has been received. Raises Disconnected, 429 or 503.
 
         `prepare` is awaited at the request's turn, and returns the scope for the application.
         """
-        await self.turn(caller, size, client_left)
+        await self.turn(caller, size, receive)
         try:
             exchange = Exchange(self.wsgi, await prepare(scope), body, send)
             work = self.executor.submit(copy_context().run, exchange.run)
@@ -117,21 +115,24 @@ class Threads:
         if reply is not None:
             await exchange.answer(reply)
 
-    async def turn(self, caller: str, size: int, client_left: asyncio.Future[None]) -> None:
+    async def turn(self, caller: str, size: int, receive: Receive) -> None:
         """Wait until the caller may use one more thread, to be returned with `leave`."""
         if self.running.total() < self.count and self.has_room(caller):
             self.running[caller] += 1
             return
         waiting = self.line_up(caller, size)
+        client_left = asyncio.create_task(wait_for_end(receive))
         try:
             await asyncio.wait({waiting.turn, client_left}, timeout=self.patience, return_when=asyncio.FIRST_COMPLETED)
+            has_left = client_left.done()
         finally:
+            client_left.cancel()
             if not waiting.turn.done():
                 self.waiting[caller].remove(waiting)
                 self.forget(caller, waiting)
         if waiting.turn.done():
             return
-        if client_left.done():
+        if has_left:
             raise Disconnected
         raise self.refusal(503 if self.has_room(caller) else 429)
 

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Field, Model
+
+from kit.storage.by_database import by_database
 
 ROWS = 5_000  # per statement
 
@@ -26,23 +29,29 @@ def add_numbers(
     fields = [by_name[name] for name in (*key, *numbers, *([latest] if latest else []))]
     columns = [str(field.column) for field in fields]
     prepared = [prepared_values(field, column) for field, column in zip(fields, zip(*rows, strict=True), strict=True)]
-    is_postgresql = connection.vendor == "postgresql"
     changes = add_excluded(numbers)
     if latest:
-        changes += f", {latest} = {'greatest' if is_postgresql else 'max'}(u.{latest}, excluded.{latest})"
+        latest_of = by_database(postgresql="greatest", sqlite="max")
+        changes += f", {latest} = {latest_of}(u.{latest}, excluded.{latest})"
     types = ", ".join(f"%s::{field.db_type(connection)}[]" for field in fields)
-    source = f"SELECT * FROM unnest({types})" if is_postgresql else f"VALUES ({', '.join(['%s'] * len(fields))})"  # noqa: S608
+    marks = ", ".join(["%s"] * len(fields))
+    source = by_database(postgresql=f"SELECT * FROM unnest({types})", sqlite=f"VALUES ({marks})")  # noqa: S608
+    run = by_database(postgresql=run_on_arrays, sqlite=run_for_each)
     statement = (
         f"INSERT INTO {model._meta.db_table} AS u ({', '.join(columns)}) {source} "
         f"ON CONFLICT ({', '.join(columns[: len(key)])}) DO UPDATE SET {changes}"
     )
     with connection.cursor() as cursor:
         for start in range(0, len(rows), ROWS):
-            some = [column[start : start + ROWS] for column in prepared]
-            if is_postgresql:
-                cursor.execute(statement, list(map(array_literal, some)))
-            else:
-                cursor.executemany(statement, list(zip(*some, strict=True)))
+            run(cursor, statement, [column[start : start + ROWS] for column in prepared])
+
+
+def run_on_arrays(cursor: CursorWrapper, statement: str, columns: Sequence[Sequence[object]]) -> None:
+    cursor.execute(statement, list(map(array_literal, columns)))
+
+
+def run_for_each(cursor: CursorWrapper, statement: str, columns: Sequence[Sequence[object]]) -> None:
+    cursor.executemany(statement, list(zip(*columns, strict=True)))
 
 
 def prepared_values(field: "Field[object, object]", values: Sequence[object]) -> list[object]:

@@ -81,4 +81,6 @@ def key_share() -> str:
     On PostgreSQL it conflicts with the FOR UPDATE of a soft deletion, and neither with itself nor with updates of the
     row.
     """
-    return " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    if connection.features.has_select_for_no_key_update:
+        return " FOR KEY SHARE"
+    return ""

@@ -5,10 +5,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 
 from django.db import Error, connection
+from django.db.backends.utils import CursorWrapper
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kit.statements import own_connection
+from kit.storage.by_database import by_database
 
 SCRAPE_SECONDS = 1  # how long a scrape waits for the database
 # Of a partitioned table: the sum of its partitions. PostgreSQL counts rows without reading them.
@@ -78,10 +80,17 @@ class TableSizes(Collector):
 
     def read(self) -> Sizes:
         """Return each table's rows and bytes."""
+        read = by_database(postgresql=read_sizes, sqlite=read_spans)
         with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
-                cursor.execute(SIZES, [list(self.tables)])
-                return [(name, max(0, int(count)), int(size)) for name, count, size in cursor.fetchall()]
-            spans = [SPAN.format(table=table) for table in self.tables]
-            cursor.execute(f"SELECT {', '.join(spans)}")
-            return [(name, int(count), None) for name, count in zip(self.tables, cursor.fetchone(), strict=True)]
+            return read(cursor, self.tables)
+
+
+def read_sizes(cursor: CursorWrapper, tables: Sequence[str]) -> Sizes:
+    cursor.execute(SIZES, [list(tables)])
+    return [(name, max(0, int(count)), int(size)) for name, count, size in cursor.fetchall()]
+
+
+def read_spans(cursor: CursorWrapper, tables: Sequence[str]) -> Sizes:
+    spans = [SPAN.format(table=table) for table in tables]
+    cursor.execute(f"SELECT {', '.join(spans)}")
+    return [(name, int(count), None) for name, count in zip(tables, cursor.fetchone(), strict=True)]

@@ -122,7 +122,7 @@ class IdField(models.Field):
         return name, path, args, {**kwargs, "prefix": self.prefix}
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        return "uuid" if connection.vendor == "postgresql" else "blob"
+        return "uuid" if connection.features.has_native_uuid_field else "blob"
 
     def get_db_prep_value(
         self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
@@ -132,7 +132,7 @@ class IdField(models.Field):
         raw = decode(self.prefix, value)
         if raw is None:
             raise ValueError(f"{value!r} is no id with the prefix {self.prefix}_.")
-        return UUID(bytes=raw) if connection.vendor == "postgresql" else raw
+        return UUID(bytes=raw) if connection.features.has_native_uuid_field else raw
 
     def from_db_value(self, value: RawId | None, expression: object, connection: BaseDatabaseWrapper) -> str | None:
         return None if value is None else encode_stored(self.prefix, raw_bytes(value))
@@ -156,7 +156,7 @@ class DerivedIdField(IdField):
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        return "uuid" if connection.vendor == "postgresql" else "char(32)"
+        return connection.data_types["UUIDField"]
 
     def get_db_prep_value(
         self, value: object, connection: BaseDatabaseWrapper, prepared: bool = False
@@ -178,7 +178,7 @@ class AnyIdField(models.Field):
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        return "bytea" if connection.vendor == "postgresql" else "blob"
+        return connection.data_types["BinaryField"].lower()
 
     def get_db_prep_value(
         self, value: str | None, connection: BaseDatabaseWrapper, prepared: bool = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from django.db.models import Q, QuerySet
 from django.db.models.lookups import In
@@ -14,7 +15,7 @@ from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
-from analytics.usage.report import build_stats, content_counts, content_stats
+from analytics.usage.report import build_counts, build_stats, content_stats
 from kit.rest.bulk import outcomes_serializer
 from kit.rest.fields import is_http_url
 from kit.rest.filters import (
@@ -163,7 +164,8 @@ class ContentViewSet(BulkViewSet[Content]):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """With `stats`: the numbers of allowed and denied access checks for the item."""
         expand, hidden = self.requested_expansions()
-        item_and_counts = Content.objects.find_annotated(self.account_id, id, content_counts)
+        build = partial(build_counts, "content")
+        item_and_counts = Content.objects.find_annotated(self.account_id, id, build)
         item, counts = require_resource(Content, id, item_and_counts)
         return self.answer(item, stats=build_stats(*counts), expand=expand, hidden_of_policy=hidden)
 

@@ -7,11 +7,11 @@ from functools import cached_property
 from urllib.parse import parse_qsl
 
 import orjson
-from django.db import connection
 from django.db.models import TextField
 from django.db.models.expressions import RawSQL
 
 from accounts.auditing.models import AuditEntry
+from kit.storage.by_database import by_database
 
 # The members that describe a person, by kind of resource or object, each with what an erasure leaves of it.
 PERSONAL: dict[str, dict[str, object]] = {
@@ -62,7 +62,7 @@ def replaced(
 
     The ids at these paths become pseudonyms.
     """
-    build = on_postgresql if connection.vendor == "postgresql" else on_sqlite
+    build = by_database(postgresql=on_postgresql, sqlite=on_sqlite)
     return build(column, values, ids), [json.dumps(pseudonyms)] * len(ids)
 
 

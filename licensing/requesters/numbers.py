@@ -1,7 +1,9 @@
 """Reserve primary keys for requesters that are stored later: a check is decided before its record creates them."""
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
+from kit.storage.by_database import by_database
 from kit.storage.sqlite_turns import turn_to_write
 
 POSTGRESQL = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id')) FROM generate_series(1, %s::int)"
@@ -12,13 +14,21 @@ FIRST_ON_SQLITE = "INSERT INTO sqlite_sequence (name, seq) VALUES ('licensing_re
 
 def reserve(count: int) -> list[int]:
     """Reserve `count` primary keys. Unused ones are never assigned again."""
+    take = by_database(postgresql=take_on_postgresql, sqlite=take_on_sqlite)
     with turn_to_write(), transaction.atomic(), connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(POSTGRESQL, [count])
-            return [number for (number,) in cursor.fetchall()]
-        cursor.execute(SQLITE, [count])
-        row = cursor.fetchone()
-        if row is None:
-            cursor.execute(FIRST_ON_SQLITE, [count])
-        last = count if row is None else row[0]
+        return take(cursor, count)
+
+
+def take_on_postgresql(cursor: CursorWrapper, count: int) -> list[int]:
+    cursor.execute(POSTGRESQL, [count])
+    return [number for (number,) in cursor.fetchall()]
+
+
+def take_on_sqlite(cursor: CursorWrapper, count: int) -> list[int]:
+    cursor.execute(SQLITE, [count])
+    row = cursor.fetchone()
+    if row is None:
+        cursor.execute(FIRST_ON_SQLITE, [count])
+        row = (count,)
+    [last] = row
     return list(range(last - count + 1, last + 1))

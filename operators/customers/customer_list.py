@@ -7,7 +7,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
 from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
@@ -20,6 +19,7 @@ from analytics.payments.models import PaymentKind
 from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import in_units
+from kit.storage.by_database import by_database
 from kit.values.amounts import render_amount
 from kit.values.currencies import in_full
 from kit.values.timestamps import render_timestamp
@@ -282,6 +282,7 @@ class BalanceFilter(OptionsFilter[Requester]):
 
 def in_array(numbers: Sequence[int]) -> RawSQL:
     """Return numbers for a lookup `__in` as a single parameter. Thousands of parameters are slow."""
-    if connection.vendor == "postgresql":
-        return RawSQL("SELECT unnest(%s::bigint[])", (list(numbers),))
-    return RawSQL("SELECT value FROM json_each(%s)", (json.dumps(numbers),))
+    return by_database(
+        postgresql=RawSQL("SELECT unnest(%s::bigint[])", (list(numbers),)),
+        sqlite=RawSQL("SELECT value FROM json_each(%s)", (json.dumps(numbers),)),
+    )

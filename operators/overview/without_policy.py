@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from django.db import connection
 from django.db.models import Count, Expression, F, QuerySet, Subquery, Value
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce, TruncSecond
@@ -14,6 +13,7 @@ from msgspec import Struct
 from analytics.events.partitions import first_id
 from analytics.models import AccessEvent
 from analytics.windows import DAY, Window
+from kit.storage.by_database import by_database
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
@@ -42,10 +42,12 @@ def newest_decisions(
         in_order = events.order_by("-pk")
     second = timedelta(seconds=1)
     oldest = in_order[limit - 1 : limit]
-    since: Expression | Subquery = TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC)
-    if connection.vendor == "sqlite":  # within the subquery: outside, Django's function runs for each decision
-        rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
-        since = Subquery(rounded.values("rounded")[limit - 1 : limit])
+    rounded = in_order.annotate(rounded=TruncSecond(F("created") + second, tzinfo=UTC))
+    since: Expression | Subquery = by_database(
+        postgresql=TruncSecond(Subquery(oldest.values("created")) + second, tzinfo=UTC),
+        # Outside the subquery, Django's function would run for each decision.
+        sqlite=Subquery(rounded.values("rounded")[limit - 1 : limit]),
+    )
     bounded = account_events.filter(
         created__gte=Coalesce(since, Value(window.start)),
         pk__gte=Coalesce(Subquery(oldest.values("pk")), Value(first, output_field=AccessEvent._meta.pk)),

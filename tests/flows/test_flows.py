@@ -11,12 +11,12 @@ MOST = {
     "cached check": (36, 155),
     "cold check": (42, 186),
     "batch of 50": (36, 159),
-    "check after PATCH": (53, 234),
-    "GET item": (40, 141),
-    "list of content": (44, 170),
-    "list of decisions": (60, 220),
-    "PATCH policy": (58, 234),
-    "refund": (60, 215),
+    "check after PATCH": (53, 233),
+    "GET item": (40, 137),
+    "list of content": (45, 169),
+    "list of decisions": (60, 217),
+    "PATCH policy": (58, 232),
+    "refund": (61, 214),
 }
 
 

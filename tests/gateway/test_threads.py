@@ -25,6 +25,16 @@ class Work:
         return [b"done"]
 
 
+def receive_until(left):
+    """Return ASGI's `receive` of a request whose client leaves when this future is done."""
+
+    async def receive():
+        await left
+        return {"type": "http.disconnect"}
+
+    return receive
+
+
 class Clients:
     """Send requests to two threads, of which a caller may use one."""
 
@@ -37,9 +47,9 @@ class Clients:
         self.replies.append(message)
 
     def ask(self, caller, *, size=0, left=None):
-        left = left or asyncio.get_running_loop().create_future()
+        receive = receive_until(left or asyncio.get_running_loop().create_future())
         return asyncio.create_task(
-            self.threads.serve({**SCOPE, "path": caller}, BytesIO(), self.send, caller, size, left)
+            self.threads.serve({**SCOPE, "path": caller}, BytesIO(), receive, self.send, caller, size)
         )
 
     async def until_begun(self, count):
@@ -133,8 +143,8 @@ async def test_a_thread_is_given_back_though_its_reply_is_not_read():
     async def send(message):
         await unread.wait()
 
-    left = asyncio.get_running_loop().create_future()
-    first = asyncio.create_task(clients.threads.serve(dict(SCOPE), BytesIO(), send, "a", 0, left))
+    receive = receive_until(asyncio.get_running_loop().create_future())
+    first = asyncio.create_task(clients.threads.serve(dict(SCOPE), BytesIO(), receive, send, "a", 0))
     await asyncio.wait_for(clients.ask("a"), 60)
     assert not first.done()
     unread.set()

@@ -13,6 +13,7 @@ from django.db.models import Model, QuerySet
 from msgspec import Struct
 
 from kit.http.errors import InvalidRequest
+from kit.storage.by_database import by_database
 from kit.storage.limited import TookTooLong, number_within
 
 if TYPE_CHECKING:  # exists only in the type stubs
@@ -71,8 +72,11 @@ def count_rows(queryset: QuerySet[M], seconds: float) -> Total:
         sql, parameters = queryset.order_by().values("pk").query.sql_with_params()
     except EmptyResultSet:
         return Total(0)
-    if connection.vendor == "sqlite":
-        return count_in_steps(sql, parameters, seconds)
+    count = by_database(postgresql=count_or_plan, sqlite=count_in_steps)
+    return count(sql, parameters, seconds)
+
+
+def count_or_plan(sql: str, parameters: "_ExecuteParameters", seconds: float) -> Total:
     try:
         return Total(count_of(sql, parameters, seconds))
     except TookTooLong:
