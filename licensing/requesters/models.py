@@ -54,6 +54,11 @@ class Requester(QuicklyLoaded, models.Model):
         return self.merged_into or self
 
     @property
+    def numbers(self) -> list[int]:
+        """Its primary key, and those of the requesters that were merged into it."""
+        return [self.pk, *Requester.objects.filter(merged_into=self).values_list("pk", flat=True)]
+
+    @property
     def public_id(self) -> str:
         """The id used in the API and the audit log."""
         return self.requester_id

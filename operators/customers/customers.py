@@ -236,8 +236,8 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
 
     def last_access(self, requester: Requester) -> str:
         """Return the time of the last decision about the customer or one that was merged into it."""
-        numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
-        seen = [at for number in numbers if (at := last_decision_at(requester.account_id, number)) is not None]
+        last = [last_decision_at(requester.account_id, number) for number in requester.numbers]
+        seen = [moment for moment in last if moment is not None]
         return shown_time(max(seen)) if seen else "never"
 
     @display(description="Merged into")
