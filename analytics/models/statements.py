@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db import models
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from accounts.models import Account
 from analytics.models.revenue import EntryType
@@ -19,14 +18,17 @@ from kit.storage.references import Reference
 from kit.values.amounts import TotalField, plain
 from kit.values.ids import DerivedIdField, IdField, decode
 
+NO_REQUESTER = 1 << 63  # the ids of statements without a requester have this bit (analytics.statements.database)
 HOLDER = "requester__former_names"  # the relation from which a statement takes its name
 
 
-def is_of_this_month(statement: str) -> bool:
-    """Whether the id is of a statement of the current or a later month."""
-    now = timezone.now()
-    raw = decode("stm", statement)
-    return raw is not None and int.from_bytes(raw[:2]) >= now.year * 12 + now.month - 1
+def requester_of(statement: str) -> int | None:
+    """Return the number of the requester that a statement's id has; None without a requester."""
+    raw = decode("stm", statement) or b""
+    number = int.from_bytes(raw[8:])
+    if 0 < number < NO_REQUESTER:
+        return number
+    return None
 
 
 class StatementBook(models.Model):

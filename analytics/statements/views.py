@@ -17,7 +17,7 @@ from accounts.viewsets import AccountViewSet
 from analytics.ledger.due import book_due
 from analytics.ledger.filters import UNIT
 from analytics.models import ClosedStatement, Statement
-from analytics.models.statements import HOLDER, StatementFigures, is_of_this_month
+from analytics.models.statements import HOLDER, StatementFigures, requester_of
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import StatementLineSerializer, StatementPaymentSerializer, StatementSerializer
 from kit.http.errors import NotFound
@@ -72,16 +72,15 @@ class StatementViewSet(AccountViewSet):
     queryset = Statement.objects.select_related("requester", "account").prefetch_related(HOLDER)
 
     def get_object(self) -> Any:
-        """Return the statement, from the table of closed ones if possible: open ones are summed up from the ledger."""
+        """Return the statement: a closed one from its table, an open one as the sum of its requester's entries."""
         if self.action != "payments":
             book_due(self.account_id)
-        if not is_of_this_month(self.kwargs["id"]):
-            closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester", "account")
-            try:
-                return find(closed, self.kwargs["id"])
-            except NotFound:
-                pass  # its month is over, but not closed yet
-        return super().get_object()
+        id = self.kwargs["id"]
+        closed = ClosedStatement.objects.filter(account=self.account_id).select_related("requester", "account")
+        try:
+            return find(closed, id)
+        except NotFound:  # its month is not closed
+            return find(self.get_queryset().filter(requester=requester_of(id)), id)
 
     @extend_schema(summary="List statements", responses=StatementSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:

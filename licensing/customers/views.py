@@ -142,8 +142,7 @@ class RequesterViewSet(RequesterPathViewSet):
 
 def statistics_with_merged(requester: Requester) -> dict[str, object]:
     """Return statistics of all decisions about the requester and those merged into it."""
-    merged_numbers = Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)
-    parts = [requester_stats(requester.account_id, number) for number in (requester.pk, *merged_numbers)]
+    parts = [requester_stats(requester.account_id, number) for number in requester.numbers]
     last_seen = max((part.last_seen_at for part in parts if part.last_seen_at is not None), default=None)
     return {
         "allowed": sum(part.allowed for part in parts),

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from accounts.models import Account
 from kit.storage.loading import QuicklyLoaded
@@ -52,6 +53,16 @@ class Requester(QuicklyLoaded, models.Model):
     def current(self) -> "Requester":
         """The requester this one was merged into, or itself."""
         return self.merged_into or self
+
+    @cached_property
+    def merged_ones(self) -> list["Requester"]:
+        """The requesters that were merged into it."""
+        return list(Requester.objects.filter(merged_into=self).order_by("pk"))
+
+    @property
+    def numbers(self) -> list[int]:
+        """Its primary key, and those of the requesters that were merged into it."""
+        return [one.pk for one in (self, *self.merged_ones)]
 
     @property
     def public_id(self) -> str:

@@ -236,13 +236,15 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
 
     def last_access(self, requester: Requester) -> str:
         """Return the time of the last decision about the customer or one that was merged into it."""
-        numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
-        seen = [at for number in numbers if (at := last_decision_at(requester.account_id, number)) is not None]
+        last = [last_decision_at(requester.account_id, number) for number in requester.numbers]
+        seen = [moment for moment in last if moment is not None]
         return shown_time(max(seen)) if seen else "never"
 
     @display(description="Merged into")
     def merged(self, requester: Requester) -> str:
-        return "nobody" if requester.merged_into is None else link_to(requester.merged_into)
+        if requester.merged_into is None:
+            return "nobody"
+        return link_to(requester.merged_into)
 
     @display(description="Customer's own id")
     def own_id(self, requester: Requester) -> str:
@@ -271,6 +273,7 @@ def merges(requester: Requester) -> SafeString:
     """Say which decisions and charges are under another customer because of a merge."""
     if requester.merged_into is not None:
         return format_html("Since its merge, decisions and charges are under {}.", link_to(requester.merged_into))
-    merged_ones = Requester.objects.filter(merged_into=requester).order_by("pk")
-    links = format_html_join(", ", "{}", ((link_to(one),) for one in merged_ones[:MOST_MERGED]))
-    return format_html("Decisions and charges from before a merge are under {}.", links) if links else links
+    links = format_html_join(", ", "{}", ((link_to(one),) for one in requester.merged_ones[:MOST_MERGED]))
+    if not links:
+        return links
+    return format_html("Decisions and charges from before a merge are under {}.", links)

@@ -154,7 +154,7 @@ def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]
 
     Charges of customers merged into this one are included.
     """
-    numbers = [requester.pk, *Requester.objects.filter(merged_into=requester).values_list("pk", flat=True)]
+    numbers = requester.numbers
     entries = [*prices(numbers), *accesses(numbers)]
     balances_by_charge = balances_of(entries)
     refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency

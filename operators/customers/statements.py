@@ -17,7 +17,7 @@ from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
 from analytics.models import Statement
-from analytics.models.statements import HOLDER
+from analytics.models.statements import HOLDER, requester_of
 from analytics.statements.lines import lines_of
 from analytics.statements.printing import credit_changes, printed
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
@@ -25,6 +25,7 @@ from analytics.wallets.units import in_units
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
+from kit.values.ids import decode
 from operators.base.exporting import ListExport
 from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
 from operators.base.links import change_url, link_to
@@ -57,7 +58,9 @@ class StatementPaginator(BoundedPaginator):
 
     @cached_property
     def counted(self) -> int:
-        return self.rows[0].matches if self.rows else super().counted
+        if not self.rows:
+            return super().counted
+        return self.rows[0].matches
 
 
 class StatementChangeList(BoundedChangeList):
@@ -125,6 +128,12 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
         return super().get_queryset(request).prefetch_related(HOLDER)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Statement | None:
+        """Return the statement, adding up the entries of its customer only."""
+        if decode("stm", object_id) is None:
+            return None
+        return self.get_queryset(request).filter(pk=object_id, requester=requester_of(object_id)).first()
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[StatementChangeList]:
         return StatementChangeList

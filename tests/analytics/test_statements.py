@@ -23,6 +23,7 @@ from analytics.models import (
     StatementLine,
     Wallet,
 )
+from analytics.models.statements import requester_of
 from analytics.statements.checking import find_differences
 from analytics.statements.closing import close_due
 from kit.values import ids
@@ -114,6 +115,7 @@ def check_against_ledger():
         should = wanted.pop(key)
         holder = (one.account_id, one.requester_id, one.currency)
         assert one.pk == ledger.statement_id(*key)
+        assert requester_of(one.pk) == one.requester_id
         assert (one.total, one.decisions, one.lines) == (should["total"], should["decisions"], len(should["lines"]))
         assert one.licenses + (one.fees or 0) + one.usage + one.adjustments == one.total
         assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)
