@@ -57,10 +57,8 @@ TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igsh
 has_one_reading = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
-
 VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
 is_visible = re.compile(f"[{re.escape(VISIBLE)}]*").fullmatch
-
 
 # Why a token, signature or price that a visitor sent is refused.
 Refusal = InvalidToken | InsufficientScope | PaymentRefused | InvalidSignature
@@ -78,7 +76,10 @@ class EdgeAnswer(Struct, frozen=True):
     def as_page(self, texts: RefusalTexts, host: str) -> "EdgeAnswer":
         """Return the denial with a page for people as its body. Status and headers stay."""
         message = self.message if self.is_specific else texts.message or self.message
-        return replace(self, body=render_page(texts, host, message, self.headers.get(PRICE)), is_page=True)
+        decision_id = self.headers.get("X-Access-Id", "")
+        return replace(
+            self, body=render_page(texts, host, message, self.headers.get(PRICE), decision_id), is_page=True
+        )
 
     def by_403(self) -> "EdgeAnswer":
         """Return the answer for nginx, which supports no denial but 403 and drops bodies.
