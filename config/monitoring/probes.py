@@ -18,6 +18,7 @@ from kit.version import VERSION
 
 PROBES = frozenset({"/livez", "/readyz"})
 SECONDS = 5  # time limit for the database
+STEPS = 10  # after each, a database that is known to refuse connections is waited for no longer
 ALIVE = {"status": "ok"}
 Report = tuple[dict[str, object], int]  # body and status
 
@@ -61,7 +62,10 @@ class Readiness:
         if self.asking is None or self.asking.done() or self.asking.get_loop() is not loop:
             self.asking = loop.run_in_executor(self.thread, self.ask)
         asking = self.asking
-        await asyncio.wait([asking], timeout=SECONDS)  # wait_for requires a task since Python 3.12
+        for _ in range(STEPS):
+            await asyncio.wait([asking], timeout=SECONDS / STEPS)  # wait_for requires a task since Python 3.12
+            if asking.done() or outages.pool_cause() is not None:  # the pool itself goes on trying
+                break
         if not asking.done():
             return readiness_with(outages.pool_cause() or TIMEOUT)
         return asking.result()

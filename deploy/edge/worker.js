@@ -117,7 +117,7 @@ export default {
     const isAllowed = answer?.status === 200 && decision === "allow";
     const isRefused = answer?.status >= 400 && (decision === "deny" || env.OPEN_PATHS !== undefined);
     if (isRefused) {
-      const headers = { "cache-control": "no-store", ...picked(answer.headers, [...SHOWN, "content-type", "vary"]) };
+      const headers = { "cache-control": "no-store", ...picked(answer.headers, [...SHOWN, "content-type", "vary", "x-access-id"]) };
       return new Response(answer.body, { status: answer.status, headers });
     }
     // What something before the service answers, such as a login page, is no decision: it opens no page by name.

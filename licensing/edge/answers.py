@@ -18,7 +18,7 @@ from licensing.access.tokens.challenges import challenge
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
 from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
-from licensing.edge.publishing.documents import terms_headers
+from licensing.edge.publishing.documents import headers_beyond_terms, terms_headers
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.verification.signatures import InvalidSignature
 from licensing.edge.visitors import Visitor
@@ -57,10 +57,8 @@ TRACKING = r"(utm_[a-z]+|fbclid|gclid|gbraid|wbraid|dclid|msclkid|mc_[ce]id|igsh
 has_one_reading = re.compile(rf"https?://[^/]+(/[\w~-][\w.~-]*)*/?(\?{TRACKING}(&{TRACKING})*)?", re.ASCII).fullmatch
 CHALLENGES = {402: challenge("A licence is needed for this.", "insufficient_scope")}
 
-
 VISIBLE = "".join(map(chr, range(0x21, 0x7F))).replace("%", "")
 is_visible = re.compile(f"[{re.escape(VISIBLE)}]*").fullmatch
-
 
 # Why a token, signature or price that a visitor sent is refused.
 Refusal = InvalidToken | InsufficientScope | PaymentRefused | InvalidSignature
@@ -78,7 +76,10 @@ class EdgeAnswer(Struct, frozen=True):
     def as_page(self, texts: RefusalTexts, host: str) -> "EdgeAnswer":
         """Return the denial with a page for people as its body. Status and headers stay."""
         message = self.message if self.is_specific else texts.message or self.message
-        return replace(self, body=render_page(texts, host, message, self.headers.get(PRICE)), is_page=True)
+        decision_id = self.headers.get("X-Access-Id", "")
+        return replace(
+            self, body=render_page(texts, host, message, self.headers.get(PRICE), decision_id), is_page=True
+        )
 
     def by_403(self) -> "EdgeAnswer":
         """Return the answer for nginx, which supports no denial but 403 and drops bodies.
@@ -178,15 +179,18 @@ def about_decision(answer: Answer) -> dict[str, str]:
 def allow(answer: Answer, original: Original) -> EdgeAnswer:
     """Return the answer for an allowed or only observed visit: the terms of the page, and what it cost."""
     decision = answer.decision
-    headers = decision_headers(200, "allow", original) | terms_headers(answer.policy, original.origin)
-    headers |= about_decision(answer)
+    headers = decision_headers(200, "allow", original) | about_decision(answer)
+    own_terms: dict[str, str] = {}
+    if decision.rule is not None and not decision.refuses:
+        own_terms = headers_beyond_terms(answer.policy, answer.facts.permission)
+    headers |= own_terms or terms_headers(answer.policy, original.origin)
     if decision.observed:
         headers[WOULD_HEADER] = f"deny; reason={decision.observed}"
     if answer.facts.mode != Mode.ENFORCE:
         headers[MODE_HEADER] = answer.facts.mode
     if decision.price is not None:
         headers[CHARGED] = format_price(*decision.price)
-    if decision.price is not None or not is_for_everybody(answer):
+    if own_terms or decision.price is not None or not is_for_everybody(answer):
         headers |= PRIVATE
     return EdgeAnswer(200, headers)
 

@@ -1,4 +1,6 @@
-"""Describe what a site's policies let each audience do, in one sentence: search, AI answers, AI training, archives."""
+"""Describe in one sentence what a site's policies let each audience do: readers, search, AI answers, AI training,
+archives.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,6 +14,7 @@ from licensing.policies.facts import Facts
 from licensing.sites.identification import Identification
 
 AUDIENCES = {
+    "read": "Readers",
     "search": "Search engines",
     "ai_index": "Indexes of AI services",
     "ai_input": "Crawlers for AI answers",

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 from django.conf import settings
-from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http.request import split_domain_port, validate_host
 from django.utils.cache import patch_vary_headers
 
 from kit.http.error_pages import error_answer
@@ -62,11 +62,12 @@ class SiteDocuments:
         site = site_at(host, key) if host is not None else None
         if host is None or site is None:
             return None
+        netloc = netloc_with_port(host, requested_host)
         publication = Publication(
-            netloc_with_port(host, requested_host),
+            netloc,
             terms_of_site(site),
             site.account.name,
-            license_server(request),
+            license_server(request, netloc),
             agents_for_robots(),
         )
         write, media_type = DOCUMENTS[request.path]
@@ -101,14 +102,13 @@ def netloc_with_port(host: str, requested: str) -> str:
     return host + (port[0] if port is not None and port[0] not in (":", ":80", ":443") else "")
 
 
-def license_server(request: HttpRequest) -> str | None:
-    """Return the licence server's URL: under BASE_URL, or the requested host if ALLOWED_HOSTS includes it."""
+def license_server(request: HttpRequest, netloc: str) -> str | None:
+    """Return the licence server's URL: under BASE_URL, or at the site's host and port if ALLOWED_HOSTS includes it."""
     if settings.BASE_URL:
         return f"{settings.BASE_URL}{LICENSE_SERVER_PATH}"
-    try:
-        return f"{request.scheme}://{request.get_host()}{LICENSE_SERVER_PATH}"
-    except DisallowedHost:
-        return None
+    if validate_host(split_domain_port(netloc)[0], settings.ALLOWED_HOSTS):
+        return f"{request.scheme}://{netloc}{LICENSE_SERVER_PATH}"
+    return None
 
 
 class ProxyQuestions:

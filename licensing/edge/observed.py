@@ -4,6 +4,7 @@ Revenue is at stake where the requester could pay. Visitors who prove nothing ca
 not admit.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from kit.values.decimals import from_millionths, render_amount
 from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
+from licensing.edge.proxies.files import CRAWLERS
 from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
 from licensing.policies.offers import find_offers
 from licensing.requesters.models import Requester
@@ -31,6 +33,8 @@ TOP = 10
 MAX_PRICED = 10_000  # newest denials of payers, which are read one by one
 PRICED_BY = ("requester_id", "policy_id", "policy_version", "permission", "created", "facts")
 Sums = dict[str, Decimal]  # by currency
+BROWSERS = "browsers"
+PROGRAMS = "other programs"
 
 
 @dataclass
@@ -93,6 +97,24 @@ def payers_among(requesters: Sequence[int]) -> list[int]:
     provable = provable.exclude(requester_id__startswith=UNVERIFIED)
     unlisted = Q(requester_id__startswith=AGENT, account__unlisted_signers=UnlistedSigners.DENY)
     return list(provable.exclude(unlisted & Q(licenses=None)).values_list("pk", flat=True).distinct())
+
+
+def count_programs(events: HistoryQuerySet, account_id: str) -> Counter[str]:
+    """Count the newest MAX_PRICED anonymous denials by what the User-Agent names: a browser, or another program.
+
+    Programs can pretend to be browsers, so at most the browsers are people.
+    """
+    anonymous = Requester.objects.filter(account_id=account_id, requester_id=ANONYMOUS)
+    denials = events.filter(requester_id__in=list(anonymous.values_list("pk", flat=True)))
+    counts: Counter[str] = Counter()
+    for denial in denials.only("created", "facts").order_by(*BY_TIME)[:MAX_PRICED]:
+        is_browser = names_browser(str(denial.facts.get("userAgent", "")))
+        counts[BROWSERS if is_browser else PROGRAMS] += 1
+    return counts
+
+
+def names_browser(user_agent: str) -> bool:
+    return user_agent.startswith("Mozilla/5.0 (") and not re.search(CRAWLERS, user_agent, re.IGNORECASE)
 
 
 class DenialPrices(NamedTuple):

@@ -30,7 +30,8 @@ PAGE = (
     f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     '<meta name="viewport" content="width=device-width,initial-scale=1">'
     f"<title>%(name)s</title><style>{STYLE.replace('%', '%%')}</style></head>"
-    '<body><main><h1 dir="auto">%(name)s</h1><p dir="auto">%(message)s</p>%(price)s%(link)s</main></body></html>'
+    '<body><main><h1 dir="auto">%(name)s</h1><p dir="auto">%(message)s</p>%(price)s%(link)s%(reference)s</main>'
+    "</body></html>"
 )
 
 
@@ -40,13 +41,14 @@ def wants_page(accept: str) -> bool:
     return html > 0 and html >= quality(accept, JSON)
 
 
-def render_page(texts: RefusalTexts, host: str, message: str, price: str | None) -> bytes:
-    """Render the page. Without a name, the heading is the host."""
+def render_page(texts: RefusalTexts, host: str, message: str, price: str | None, decision_id: str) -> bytes:
+    """Render the page. Without a name, the heading is the host. `decision_id` is empty if nothing was decided."""
     context = {
         "name": one_line(texts.name or host),
         "message": one_line(message),
         "price": "" if price is None else f"<p>Price of one access: {one_line(price)}</p>",
         "link": link_to(texts),
+        "reference": f"<p>Reference: {decision_id}</p>" if decision_id else "",
     }
     return (PAGE % context).encode("utf-8", "replace")
 

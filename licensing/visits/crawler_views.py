@@ -63,10 +63,14 @@ class CrawlsOfCrawler(CrawlsAndMoney):
 
 class CrawlsAndReferrals(CrawlsAndMoney):
     referrals = serializers.IntegerField(
-        min_value=0, help_text="Readers sent by the operator's AI and search services."
+        min_value=0,
+        help_text="Readers sent by the operator's AI and search services. Without those of open pages, unless the "
+        "site's `ask` is `everyone`.",
     )
     crawlsPerReferral = serializers.FloatField(
-        allow_null=True, help_text="`requests` ÷ `referrals`, to two decimals. Null if there were no referrals."
+        allow_null=True,
+        help_text="`requests` ÷ `referrals`, to two decimals. Too high where readers of open pages are not counted. "
+        "Null if there were no referrals.",
     )
 
 

@@ -13,7 +13,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.edge.crawler_views import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
-from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SiteReportViewSet, present_period
+from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SITE, SiteReportViewSet, present_period
 from licensing.visits import reading
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Usage, whole_days
@@ -53,13 +53,13 @@ class VisitorReportShown(serializers.Serializer):
 class VisitorViewSet(SiteReportViewSet):
     permissions_required = {"visitors": "analytics:read"}
     heavy = frozenset({"visitors"})
-    query_parameters = PERIOD_NAMES
+    query_parameters = PERIOD_NAMES | {"siteId"}
 
-    @extend_schema(summary="Get visitor analytics", parameters=PERIOD, responses=VisitorReportShown)
+    @extend_schema(summary="Get visitor analytics", parameters=[*PERIOD, SITE], responses=VisitorReportShown)
     @action(detail=False)
     def visitors(self, request: Request) -> Response:
         """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
-        choice = reading.Choice([self.account_id], whole_days(self.parse_window()))
+        choice = reading.Choice([self.account_id], whole_days(self.parse_window()), self.find_site())
         return json_report(lambda: present_visitors(choice))
 
 

@@ -1,5 +1,6 @@
 """Pages of a site: its terms, the documents published from them, and its proxy's files."""
 
+from collections import Counter
 from io import BytesIO
 
 from asgiref.sync import async_to_sync
@@ -9,7 +10,7 @@ from accounts.models import Unknown
 from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
-from licensing.edge.observed import ObservedFigures
+from licensing.edge.observed import BROWSERS, PROGRAMS, ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
 from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import KINDS, proxy_file
@@ -32,7 +33,11 @@ def sentences_about(site: Site) -> list[tuple[str, str]]:
 def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:
     """Show the page; a POST also fetches what the site currently publishes."""
     publication = Publication(
-        site.host, terms_of_site(site), site.account.name, license_server(request), agents_for_robots()
+        site.host,
+        terms_of_site(site),
+        site.account.name,
+        license_server(request, site.host),
+        agents_for_robots(),
     )
     return page(
         request,
@@ -62,6 +67,16 @@ def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]
             figure += f", {format_sums(sums)}"
         facts.append((name, figure))
     return facts
+
+
+def anonymous_facts(counts: Counter[str]) -> list[tuple[str, str]]:
+    """Return the anonymous visitors among them as facts, by what their User-Agents name."""
+    if not counts:
+        return []
+    named = (
+        f"{counts[BROWSERS]:,} by browsers (people, or programs that pretend), {counts[PROGRAMS]:,} by other programs"
+    )
+    return [("Anonymous among them", named)]
 
 
 def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:

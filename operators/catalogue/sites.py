@@ -17,7 +17,7 @@ from unfold.decorators import action, display
 
 from analytics.windows import Window
 from kit.rest.heavy import heavy
-from licensing.edge.observed import observed_denials, observed_report
+from licensing.edge.observed import count_programs, observed_denials, observed_report
 from licensing.edge.proxies.downloads import outdated_downloads
 from licensing.policies.modes import Mode
 from licensing.sites import services as site_services
@@ -35,6 +35,7 @@ from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
 from operators.catalogue.site_proxies import last_question, proxy_file_state, refused_proxies
 from operators.catalogue.site_terms import (
+    anonymous_facts,
     observed_facts,
     proxy_file_download,
     proxy_files_page,
@@ -138,7 +139,7 @@ class SiteAdmin(LogUploads):
         visits = count_visits(Choice([site.account_id], window, site))
         return Confirmation(
             title=f"Enforce the decisions on {site.host}?",
-            facts=observed_facts(report, visits),
+            facts=[*observed_facts(report, visits), *anonymous_facts(count_programs(denials, site.account_id))],
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",

@@ -2,6 +2,7 @@ import html
 from decimal import Decimal
 from functools import partial
 
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
@@ -133,6 +134,29 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
     assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
 
+
+def test_enforcing_says_how_many_anonymous_denials_may_be_of_people(admin, account):
+    site = factories.site(account, {"/a/*": factories.policy(account)}, mode="observe")
+    enforce = reverse("admin:licensing_site_enforce", args=[site.pk])
+    assert "Anonymous among them" not in html_as_text(admin.get(enforce))
+    visitor = factories.requester(account, requester_id="anonymous")
+    agents = [
+        "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0",
+        "Mozilla/5.0 (compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)",
+        "curl/8.10",
+        "",
+    ]
+    for agent in agents:
+        facts = {"siteId": site.pk, "userAgent": agent}
+        AccessEvent.objects.create(
+            account=account, content=site.pages, requester=visitor, allowed=True, observed="no_license", facts=facts,
+            created=timezone.now(),
+        )  # fmt: skip
+    text = html_as_text(admin.get(enforce))
+    assert "1 by browsers (people, or programs that pretend), 3 by other programs" in text
+
+
+def test_enforcing_says_which_hosts_no_site_covers(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe", host="pub.example")
     enforce = reverse("admin:licensing_site_enforce", args=[site.pk])
     assert "are not covered" not in admin.get(enforce).content.decode()
@@ -169,6 +193,22 @@ def test_documents_of_a_site_are_shown_and_checked(admin, account):
     assert "Crawlers for AI training need a licence for /premium/* and may read all other pages." in html
     assert "in the mode observe" in html
     assert "which the documents leave out" in html
+    assert "Readers need a licence for /premium/* and may read all other pages." in html
+
+
+def test_the_documents_shown_name_the_licence_server_that_crawlers_are_told(admin, account, settings):
+    site = factories.site(account, {"/premium/*": factories.policy(account)}, host="pub.example", mode="observe")
+    address = reverse("admin:licensing_site_terms", args=[site.pk])
+    for base, hosts, server in (
+        ("", ["testserver"], None),  # of the admin, not of the site
+        ("", ["testserver", ".pub.example"], "http://pub.example/olp"),
+        ("https://licensing.example", ["testserver"], "https://licensing.example/olp"),
+    ):
+        settings.BASE_URL, settings.ALLOWED_HOSTS = base, hosts
+        shown = html_as_text(admin.get(address))
+        served = Client().get("/license.xml", headers={"Host": "pub.example"}).content.decode()
+        for document in (shown, served):
+            assert (f'server="{server}"' in document, "server=" in document) == (server is not None,) * 2
 
 
 def test_the_button_checks_the_documents_that_the_site_publishes_now(admin, account, monkeypatch):

@@ -34,7 +34,8 @@ def priced(replies: Replies) -> None:
 
 
 def metered(replies: Replies) -> None:
-    item, read = replies
+    licence, token, item, read = replies
+    assert (licence["requesterId"], token["token_type"]) == ("subscribers", "License")
     assert item["source"] == "https://metered.example/articles/1"
     assert (read["allowed"], read["rateLimit"]["remaining"]) == (True, 4)
 

@@ -12,7 +12,7 @@ COMMANDS, STEPS = "test_a_printed_command_succeeds", "test_the_steps_of_a_guide_
 PROOFS = [
     ("docs/guides/sell-a-licence.md", ["api", "LICENSE="], STEPS),
     ("docs/guides/price-a-crawler.md", ["api", "POLICY=", "SITE="], STEPS),
-    ("docs/guides/free-articles.md", ["api", "POLICY=", "SITE="], STEPS),
+    ("docs/guides/free-articles.md", ["api", "POLICY=", "SITE=", "ID="], STEPS),
     ("docs/guides/why-refused.md", ["api", "DENIED="], STEPS),
     ("docs/guides/rotate-a-leaked-key.md", ["api", "LEAKED="], STEPS),
     ("docs/guides/change-a-policy.md", ["api", "RULES=", "TESTS="], STEPS),

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from analytics.models import LedgerEntry
+from analytics.models import AccessEvent, LedgerEntry
 from analytics.wallets.services import create_wallet
 from licensing.edge.crawlers import Crawler, Table
 from licensing.edge.current_crawlers import current_table
@@ -80,6 +80,7 @@ def test_only_the_exact_price_in_one_header_is_accepted(pay, site, ask):
         site(PRICED, factories.DENY_ALL)
         reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
         assert price_of(reply) == (400, None, "StrongAuthRequired")
+        assert AccessEvent.objects.latest("pk").reason == "no_license"  # decided as without a payment
         assert not LedgerEntry.objects.exists()
     reply = ask("/premium/a", path="/v1/access/forward?deny=403")
     assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (

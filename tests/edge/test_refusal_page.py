@@ -49,6 +49,7 @@ def test_a_browser_gets_the_sites_page(ask, site):
     page = Parsed(reply.content.decode())
     assert (page.text("title"), page.text("h1")) == ("The Daily", "The Daily")
     assert page.links == [(TEXTS["link_url"], "Subscribe")]
+    assert page.texts["p"][-1] == f"Reference: {reply.headers['X-Access-Id']}"
     assert page.resources == []
     site(PRICED)
     reply = ask("/premium/a", accept=BROWSER)

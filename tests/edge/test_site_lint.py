@@ -32,6 +32,7 @@ def test_each_audience_has_a_sentence_about_its_rights(site):
     )
     refused, others = "are refused at /open/* and /closed/*", "and may read all other pages."
     assert [sentence for _, sentence in told] == [
+        "Readers may use /open/*, need a licence for /news/* and /press/*, are refused at /closed/* " + others,
         "Search engines may use /open/*, need a licence for /news/* and /press/*, are refused at /closed/* " + others,
         f"Indexes of AI services {refused}, pay 0.015 USD for each access to /news/*, need a licence for /press/* "
         + others,
@@ -45,9 +46,9 @@ def test_each_audience_has_a_sentence_about_its_rights(site):
 
 def test_sentences_name_what_search_engines_may_use(site):
     search = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
-    [(_, told), *_] = sentences(compiled_rules(site(closed=[LICENSEES, search])), denies_unknown=True)
+    [_, (_, told), *_] = sentences(compiled_rules(site(closed=[LICENSEES, search])), denies_unknown=True)
     assert told == "Search engines may use /closed/* and are refused at all other pages."
-    assert sentences([], denies_unknown=True)[0][1] == "Search engines are refused at all other pages."
+    assert sentences([], denies_unknown=True)[1][1] == "Search engines are refused at all other pages."
 
 
 def test_uses_whose_price_is_published_are_not_left_out(site):

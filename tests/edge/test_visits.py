@@ -140,6 +140,11 @@ def test_the_api_reports_visitors(ask, api, account, mixed):
     }  # fmt: skip
     assert by_class == {**about, **counts, "lastSeen": last}
     assert (shown["total"], shown["endDate"][:10]) == (1, last[:10])
+    other = factories.site(account, host="other.example")
+    site_id = api.get("/v1/sites?host=pub.example")["data"][0]["id"]
+    of_sites = [api.get(f"/v1/analytics/visitors?siteId={one}")["total"] for one in (site_id, other.pk)]
+    assert of_sites == [1, 0]
+    assert api.get("/v1/analytics/visitors?siteId=site_none").status_and_param == (400, "siteId")
 
 
 def test_it_is_of_whole_days(ask, api, mixed):

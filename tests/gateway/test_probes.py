@@ -2,11 +2,13 @@ import asyncio
 from threading import Event
 
 import pytest
+from django.db import OperationalError
 
 from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_servers import RedisAddress
 from config import asgi
 from config.monitoring import probes
+from kit.storage.outage_causes import OutageLog
 from kit.version import VERSION
 
 
@@ -61,6 +63,18 @@ def test_readyz_needs_no_thread_that_others_use(ask):
     status, body, _ = ask("/readyz")
     assert status == 200
     assert '"database":"ok"' in body
+
+
+def test_readyz_does_not_wait_for_a_database_that_refuses_connections(ask, monkeypatch):
+    answer = Event()
+    monkeypatch.setattr(probes, "SECONDS", 2_000)
+    monkeypatch.setattr(probes, "STEPS", 200_000)
+    monkeypatch.setattr(probes, "outages", OutageLog())
+    monkeypatch.setattr(probes.ready, "ask", lambda: answer.wait(20))
+    probes.outages.note_pool(OperationalError("connection refused"))
+    status, body, _ = ask("/readyz")
+    assert (status, '"database":"unreachable"' in body) == (503, True)
+    answer.set()
 
 
 def test_readyz_does_not_wait_for_a_database_that_hangs(ask, monkeypatch):

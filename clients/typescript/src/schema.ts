@@ -940,11 +940,11 @@ export interface components {
             revenue: components["schemas"]["ChargeShown"][];
             /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
-            /** @description Readers sent by the operator's AI and search services. */
+            /** @description Readers sent by the operator's AI and search services. Without those of open pages, unless the site's `ask` is `everyone`. */
             referrals: number;
             /**
              * Format: double
-             * @description `requests` ÷ `referrals`, to two decimals. Null if there were no referrals.
+             * @description `requests` ÷ `referrals`, to two decimals. Too high where readers of open pages are not counted. Null if there were no referrals.
              */
             crawlsPerReferral: number | null;
         };
@@ -1034,11 +1034,11 @@ export interface components {
             revenue: components["schemas"]["ChargeShown"][];
             /** @description Prices of observed denials, by currency. */
             revenueAtStake: components["schemas"]["ChargeShown"][];
-            /** @description Readers sent by the operator's AI and search services. */
+            /** @description Readers sent by the operator's AI and search services. Without those of open pages, unless the site's `ask` is `everyone`. */
             referrals: number;
             /**
              * Format: double
-             * @description `requests` ÷ `referrals`, to two decimals. Null if there were no referrals.
+             * @description `requests` ÷ `referrals`, to two decimals. Too high where readers of open pages are not counted. Null if there were no referrals.
              */
             crawlsPerReferral: number | null;
             /** @description Who runs it. */

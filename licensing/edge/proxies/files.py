@@ -5,6 +5,7 @@ All of that comes from the site's description; the files have no rules of their 
 """
 
 from collections.abc import Callable, Collection, Sequence
+from hashlib import blake2b
 
 from django.conf import settings
 from msgspec import Struct
@@ -16,6 +17,8 @@ from licensing.sites.models import Site
 
 HOST = "pub.example"
 NAME = "pub_example"  # of the site in names that have to differ between files
+MAX_NAME = 30  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `undecided_`
+MAX_SERVER_NAME = 46  # characters that nginx' hash of server names takes (server_names_hash_bucket_size)
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
 SENT = (
@@ -233,7 +236,7 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
     rules = " || ".join(f"Host(`{host}`)" for host in hosts)
     names = {
         f'"^({quoted(HOST)})$"': f'"^({"|".join(map(quoted, hosts))})$"',
-        f"server_name {HOST};": f"server_name {' '.join(hosts)};",
+        f"server_name {HOST};": f"server_name {' '.join(map(server_name, hosts))};",
         f"\n{HOST} {{": f"\n{', '.join(hosts)} {{",
         f"domains: [{HOST}]": f"domains: [{', '.join(hosts)}]",
         f"Host(`{HOST}`)": rules if len(hosts) == 1 else f"({rules})",
@@ -244,8 +247,18 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
 
 
 def name_from_host(host: str) -> str:
-    """Return the host as a name of letters, digits and underscores that no other host has."""
-    return host.replace("-", "__").replace(".", "_")
+    """Return a name of letters, digits and underscores that no other host has. A long one ends with a digest."""
+    name = host.replace("-", "__").replace(".", "_")
+    if len(name) <= MAX_NAME:
+        return name
+    return f"{name[: MAX_NAME - 9]}_{blake2b(host.encode(), digest_size=5).hexdigest()}"
+
+
+def server_name(host: str) -> str:
+    """Return the host as nginx' server name: one that is too long for its hash as an expression."""
+    if len(host) > MAX_SERVER_NAME:
+        return f'"~^{quoted(host)}$"'
+    return host
 
 
 def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:

@@ -17,9 +17,10 @@ from kit.values.pages import RegisteredPage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.edge.publishing.current_terms import CurrentTerms
+from licensing.edge.publishing.promises import MINING
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.robots_txt import render_usage, signalled, write_robots
+from licensing.edge.publishing.robots_txt import NAMES_IN_USAGE, render_usage, signalled, write_robots
 from licensing.edge.publishing.rsl import write_rsl
 from licensing.edge.publishing.tdmrep import TDM_POLICY, is_reserved, write_tdm_policy, write_tdmrep
 from licensing.edge.publishing.terms import Item, terms_of
@@ -148,3 +149,17 @@ def terms_headers(policy: CompiledPolicy | None, origin: str) -> dict[str, str]:
         shown["tdm-policy"] = f"{origin}{TDM_POLICY}"
     stated = render_usage(signalled(terms.uses), terms.refused)
     return {"Content-Usage": stated, **shown} if stated else shown
+
+
+def headers_beyond_terms(policy: CompiledPolicy | None, permission: str | None) -> dict[str, str]:
+    """Return the headers for a visitor who was allowed a use that the terms refuse or reserve; empty for all others.
+
+    Mining is not reserved towards such a visitor, but neither is it free for everybody, so TDMRep says nothing.
+    """
+    if policy is None or permission not in NAMES_IN_USAGE:
+        return {}
+    terms = terms_of_policy(policy)
+    granted = frozenset({permission})
+    if granted <= terms.uses or not granted <= MINING | terms.refused:
+        return {}
+    return {"Content-Usage": render_usage(signalled(terms.uses) | granted, terms.refused - granted)}

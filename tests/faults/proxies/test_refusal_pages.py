@@ -26,8 +26,10 @@ def test_a_browser_gets_a_page_and_the_status_and_headers_of_the_decision(visit,
         assert other.headers["Content-Type"] == "application/json"
         for name in SHOWN:
             assert (path, name, reply.headers.get(name)) == (path, name, other.headers.get(name))
+        assert other.headers["X-Access-Id"].startswith("dec_")
         page = Parsed(reply.text)
         assert page.text("h1") == texts["name"]
+        assert f"Reference: {reply.headers['X-Access-Id']}" in page.texts["p"]
         assert page.links == [(texts["linkUrl"], texts["linkLabel"])]
         assert page.text("p").startswith("Not for you." if path.startswith("/licensed") else "")
 

@@ -1,0 +1,132 @@
+"""What nginx' file owes to a site beyond its pages: long hosts, redirects of the origin, readers who signed in."""
+
+import re
+
+import httpx
+
+from tests.faults.proxies.origin import Quiet, serving
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
+from tests.faults.proxies.programs import HOST, Place, running
+from tests.services import free_port
+
+LABEL = "a" * 61
+LONG_HOST = f"{LABEL}1.{LABEL}2.{LABEL}3.{'b' * 56}.example"
+
+
+class Redirecting(Quiet):
+    """An origin that sends visitors from /open/port to its own port, and elsewhere from other pages."""
+
+    def serve(self) -> None:
+        port = self.server.server_address[1]
+        targets = {
+            "/open/port": f"http://{self.headers['Host']}:{port}/open/port/?x=1",
+            "/open/other": f"http://{self.headers['Host']}:9/open/",
+            "/open/www": f"http://www.{HOST}/open/",
+            "/robots.txt": None,
+        }
+        target = targets[self.path]
+        if target is None:
+            self.answer(200)
+        else:
+            self.answer(301, Location=target)
+
+
+def reply_of(port: int, path: str, host: str = HOST, headers: str = "") -> bytes:
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: Mozilla/5.0\r\n{headers}Connection: close\r\n\r\n"
+    return exchange(port, head.encode())
+
+
+def site_file(site: httpx.Client, site_id: str) -> str:
+    """Return the site's file for nginx."""
+    return site.get(f"/sites/{site_id}/proxy-config", params={"for": "nginx"}).json()["content"]
+
+
+def key_of_proxy(site: httpx.Client) -> str:
+    fields = {"name": "Proxy", "type": "secret", "permissions": ["access:check"]}
+    return site.post("/api-keys", json=fields).json()["key"]
+
+
+def status_of(reply: bytes) -> int:
+    return int(reply.split(b" ", 2)[1])
+
+
+def test_nginx_serves_a_site_whose_hosts_have_253_characters(nginx, site, origin, tmp_path):
+    assert len(LONG_HOST) == 253
+    aliases = [f"{number}{LONG_HOST[1:]}" for number in range(10)]
+    made = site.post("/sites", json={"host": LONG_HOST, "mode": "observe", "aliases": aliases})
+    assert made.status_code == 201, made.text
+    site_id = made.json()["id"]
+    key = site.post("/api-keys", json={"name": "Long", "type": "secret", "permissions": ["access:check"]}).json()[
+        "key"
+    ]
+    content = site_file(site, site_id)
+    port = int(site.base_url.port or 0)
+    at = Place(key, port, origin, free_port(), tmp_path, generated=content, host=LONG_HOST)
+    try:
+        with running(nginx, at):
+            served = [host for host in (LONG_HOST, *aliases) if FROM_THE_ORIGIN in reply_of(at.port, "/a", host)]
+            assert served == [LONG_HOST, *aliases]
+            assert status_of(reply_of(at.port, "/a", f"x{LONG_HOST[1:]}")) == 421
+    finally:
+        site.delete(f"/sites/{site_id}").raise_for_status()
+
+
+def test_the_origins_redirects_to_its_own_port_stay_at_the_visitors_address(nginx, server, publisher, tmp_path):
+    with serving(Redirecting) as origin:
+        at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, observes=True)
+        with running(nginx, at):
+            replies = {path: reply_of(at.port, f"/open/{path}") for path in ("port", "other", "www")}
+    assert b"\r\nlocation: /open/port/?x=1\r\n" in replies["port"]
+    assert f"\r\nlocation: http://{HOST}:9/open/\r\n".encode() in replies["other"]
+    assert f"\r\nlocation: http://www.{HOST}/open/\r\n".encode() in replies["www"]
+
+
+def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens(nginx, site, origin, tmp_path):
+    port = int(site.base_url.port or 0)
+    licensed = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+    policy = site.post("/policies", json={"name": "Subscribers", "rules": [licensed]}).json()["id"]
+    host = "subscribers.example"
+    rules = [{"pattern": "/premium/", "policyId": policy}]
+    made = site.post("/sites", json={"host": host, "mode": "enforce", "rules": rules}).json()
+    site.post("/licenses", json={"requesterId": "subscribers", "licenseType": "commercial"}).raise_for_status()
+    client = site.post("/license-clients", json={"requesterId": "subscribers", "name": "Login"}).json()
+    terms = httpx.get(f"http://127.0.0.1:{port}/license.xml", headers={"Host": host}).text
+    [licence] = re.findall("<license(>.*</license>)", terms)
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": client["id"],
+        "client_secret": client["secret"],
+        "resource": f"https://{host}/premium/*",
+        "license": f'<license xmlns="https://rslstandard.org/rsl"{licence}',
+    }
+    reply = httpx.post(f"http://127.0.0.1:{port}/olp/token", data=form)
+    assert reply.status_code == 200, reply.text
+    token = reply.json()["access_token"]
+    key = key_of_proxy(site)
+    at = Place(key, port, origin, free_port(), tmp_path, generated=site_file(site, made["id"]), host=host)
+    cookies = {
+        "none": "",
+        "token": f"Cookie: a=b; licensing_token={token}\r\n",
+        "forged": f"Cookie: licensing_token={token[:-4]}AAAA\r\n",
+        "an id": "Cookie: licensing_token=subscribers\r\n",
+        "another authorization": f"Cookie: licensing_token={token}\r\nAuthorization: Basic YTpi\r\n",
+    }
+    try:
+        with running(nginx, at):
+            statuses = {
+                name: status_of(reply_of(at.port, "/premium/a", host, cookie)) for name, cookie in cookies.items()
+            }
+            site.patch(f"/sites/{made['id']}", json={"mode": "observe"}).raise_for_status()
+            reply_of(at.port, "/premium/observed", host, cookies["token"])
+            reply_of(at.port, "/premium/observed", host)
+            seen = [
+                (one["requester"]["id"], one.get("observed"))
+                for one in site.get("/access/decisions", params={"url": f"https://{host}/premium/observed"}).json()[
+                    "data"
+                ]
+            ]
+    finally:
+        site.delete(f"/sites/{made['id']}").raise_for_status()
+    assert statuses == {"none": 402, "token": 200, "forged": 401, "an id": 402, "another authorization": 402}
+    assert ("subscribers", None) in seen
+    assert ("anonymous", {"allowed": False, "reason": "no_license"}) in seen
