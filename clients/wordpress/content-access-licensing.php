@@ -36,6 +36,7 @@ const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0'
 const REFUSED_HOST = 'content_licensing_refused_host'; // option: the host that the key is not for
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option
+const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
@@ -123,8 +124,8 @@ function guard_once(): void
     }
     $is_decided = true;
     $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
-    if (is_404() && !is_missing() && !is_feed()) {
-        $method = 'HEAD'; // a further page of a post that has none: the theme shows that it does not exist
+    if (shows_no_text()) {
+        $method = 'HEAD'; // which is free
     } elseif ($method === 'OPTIONS') {
         $method = 'GET'; // WordPress answers it with the whole page
     }
@@ -139,6 +140,16 @@ function guard_once(): void
     }
 }
 
+/** Whether WordPress shows no text: for a further page of a post that has none, a trackback, and a feed without posts. */
+function shows_no_text(): bool
+{
+    global $wp_query;
+    if (!is_feed()) {
+        return is_404() || is_trackback();
+    }
+    return !$wp_query->posts && in_array(get_query_var('feed'), FEEDS, true);
+}
+
 /** Decide about the REST API, once per request; WordPress calls its own routes from within pages, too. */
 function guard_rest($result, $server, $request)
 {
@@ -151,7 +162,7 @@ function guard_rest($result, $server, $request)
     $method = $request->get_method(); // `_method` counts
     $route = $request->get_route();
     // The REST API answers OPTIONS with the schema of the route.
-    $gets_no_text = $is_head || $method === 'OPTIONS' || names_missing_post($route);
+    $gets_no_text = $is_head || $method === 'OPTIONS' || is_rest_error($server, $request);
     $verdict = decide(rest_page_url($route), $gets_no_text ? 'HEAD' : $method);
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
@@ -280,12 +291,20 @@ function rest_page_url(string $route): string
     return $post ? get_permalink($post) : rest_url($route);
 }
 
-/** Whether the route is that of a post which does not exist. */
-function names_missing_post(string $route): bool
+/** Whether the REST API answers with an error: for lack of the route, of the post, of a parameter or of a permission. */
+function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
 {
-    $bases = array_map(__NAMESPACE__ . '\rest_base', get_post_types(['show_in_rest' => true], 'objects'));
-    return preg_match('#^/wp/v2/([\w-]+)/\d+$#i', $route, $match) && in_array(strtolower($match[1]), $bases, true)
-        && !post_in_route(strtolower($route));
+    $tried = clone $request;
+    $matched = (fn () => $this->match_request_to_handler($tried))->call($server);
+    if (is_wp_error($matched) || is_wp_error($tried->has_valid_params()) || is_wp_error($tried->sanitize_params())) {
+        return true;
+    }
+    [$route, $handler] = $matched;
+    if (empty($handler['permission_callback']) || strpos($route, '/wp/') !== 0) { // a plugin's own may use up a token
+        return false;
+    }
+    $may = $handler['permission_callback']($tried);
+    return !$may || is_wp_error($may);
 }
 
 function post_in_route(string $route): ?\WP_Post
@@ -342,7 +361,7 @@ function decide(string $url, string $method): Verdict
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
         $is_open = $is_caused_by_visit ? observes() : stays_open($url);
-        return $is_open ? new Verdict(null, not_for_everybody('private')) : undecided();
+        return $is_open ? new Verdict(null, ['cache-control' => 'private']) : undecided();
     }
     remember(OUTAGE, '');
     $status = (int) wp_remote_retrieve_response_code($answer);
@@ -361,19 +380,12 @@ function decide(string $url, string $method): Verdict
         $shown += new_cookie($answer);
         $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
         if ($cache !== '') {
-            $shown += not_for_everybody($cache);
+            $shown += ['cache-control' => $cache];
         }
         return new Verdict(null, $shown, '', picked($answer, FACTS));
     }
     $shown += picked($answer, ['content-type', 'vary']) + ['cache-control' => 'no-store'];
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
-}
-
-/** Keep shared caches, and plugins that cache pages, from a page that is not for everybody, or that nobody decided about. */
-function not_for_everybody(string $cache): array
-{
-    defined('DONOTCACHEPAGE') || define('DONOTCACHEPAGE', true);
-    return ['cache-control' => $cache];
 }
 
 /** Whether the URL's path names the page. The path of /?p=1 is that of the front page, so its patterns would count. */
@@ -457,7 +469,7 @@ function log_once(string $reason, string $line): void
 /** Return the headers of the question. */
 function question(string $url, string $method): array
 {
-    $question = ['user-agent' => ''];
+    $question = ['user-agent' => '', 'referer' => '']; // or WordPress would send its own
     foreach (SENT as $name) {
         $key = 'HTTP_' . strtoupper(str_replace('-', '_', $name));
         $value = $_SERVER[$key] ?? ($name === 'authorization' ? $_SERVER["REDIRECT_$key"] ?? null : null);
@@ -493,7 +505,7 @@ function ask(string $path, array $headers)
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
-    $options['user-agent'] = $headers['user-agent'] ?? ''; // or WordPress would send its own
+    $options['user-agent'] = $headers['user-agent'] ?? '';
     $begin = microtime(true);
     $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
     if (is_wp_error($answer) && microtime(true) - $begin >= TIMEOUT / 2) { // not a refused connection
@@ -621,8 +633,12 @@ function refusal(int $status, string $text): Verdict
     return new Verdict($status, $headers, $is_page ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text);
 }
 
+/** Send the headers. Plugins that cache pages store none whose `Cache-Control` is the verdict's: they store refusals as 200. */
 function send_headers(Verdict $verdict): void
 {
+    if (isset($verdict->headers['cache-control']) && !defined('DONOTCACHEPAGE')) {
+        define('DONOTCACHEPAGE', true);
+    }
     foreach ($verdict->headers as $name => $value) {
         header("$name: $value", $name !== 'set-cookie' && $name !== 'link');
     }

@@ -112,7 +112,10 @@ def test_pages_that_open_by_a_licence_are_private_and_free_ones_are_not(
     def caches(*paths: str) -> list[str]:
         pages = [visit.get(path, params={"subscriber": "org_acme"}) for path in paths]
         assert [page.status_code for page in pages] == [200] * len(paths)
-        return [page.headers.get("Cache-Control", "").partition(",")[0] for page in pages]
+        found = [page.headers.get("Cache-Control", "").partition(",")[0] for page in pages]
+        plugins = ["bypass" if name == "private" else "store" for name in found]
+        assert [page.headers["X-Page-Cache"] for page in pages] == plugins
+        return found
 
     assert caches("/premium/premium-post/", "/premium/premium-post/feed/") == ["private"] * 2
     feed, rules = "/free/free-post/feed/", client.get_site(site)["rules"]
@@ -130,6 +133,7 @@ def test_people_who_are_refused_get_a_page_and_programs_get_json(visit: httpx.Cl
     assert "The Daily" in page.text
     assert "Buy a licence." in page.text
     assert (SECRET in page.text, page.headers["Cache-Control"]) == (False, "no-store")
+    assert page.headers["X-Page-Cache"] == "bypass"
     refused = visit.get("/premium/premium-post/", headers={"User-Agent": "GPTBot/1.3"})
     assert (refused.status_code, refused.headers["crawler-price"]) == (402, "USD 0.015")
     assert refused.json()["error"]["code"] == "no_license"
@@ -250,6 +254,7 @@ def test_a_site_that_observes_refuses_nobody_and_records_what_it_would(visit: ht
     finally:
         client.update_site(site, {"mode": "enforce"})
     newest = next(client.list_decisions({"siteId": site}))
+    assert "referrer" not in newest["context"]
     assert (newest["url"], newest["observed"]["allowed"]) == (f"https://{HOST}/premium/premium-post/", False)
 
 
@@ -274,10 +279,16 @@ def test_nobody_is_asked_about_missing_pages_sitemaps_and_redirects(visit, clien
     assert next(client.list_decisions({"siteId": site}))["id"] == last
 
 
-def test_nobody_is_charged_for_a_missing_post_of_the_rest_api(visit, client, site):
-    with opened(client, site, "/wp-json/", like="/premium/*"):
-        for path, status, charge in (("posts/99999", 404, None), ("posts", 200, Decimal("0.05"))):
-            reply = visit.get(f"/wp-json/wp/v2/{path}", params={"subscriber": "org_metered"})
+def test_nobody_is_charged_for_what_has_no_text(visit, client, site):
+    answers = [("posts/99999", 404), ("nothing", 404), ("settings", 401), ("posts?per_page=0", 400), ("posts", 200)]
+    pages = [(f"/wp-json/wp/v2/{route}", status) for route, status in answers]
+    pages += [("/premium/premium-post/trackback/", 302), ("/none/none/feed/", 200), ("/feed/", 200)]
+    feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
+    with opened(client, site, "/wp-json/", *feeds, like="/premium/*"):
+        for path, status in pages:
+            query = {"subscriber": "org_metered"} | dict(httpx.URL(path).params)
+            reply = visit.get(path, params=query, follow_redirects=False)
+            charge = Decimal("0.05") if path in ("/wp-json/wp/v2/posts", "/feed/") else None
             assert (path, reply.status_code, newest_charge(client)) == (path, status, charge)
 
 
@@ -355,10 +366,12 @@ def test_while_the_service_is_down_only_open_paths_are_read(tmp_path_factory: py
         for path in ("/free/free-post/", "/free/free-post/?utm_source=mail", "/free/free-post/?lang=de"):
             page = visit.get(path)
             assert (path, page.status_code, page.headers["Cache-Control"]) == (path, 200, "private")
+            assert page.headers["X-Page-Cache"] == "bypass"
         assert visit.get("/free/%d9%86%d8%b5/").status_code == 200
         assert visit.get("/premium/none/").status_code == 404
         for path in ("/premium/premium-post/", "/", "/free/free-post/feed/", "/license.xml"):
-            assert (path, visit.get(path).status_code) == (path, 503)
+            refused = visit.get(path)
+            assert (path, refused.status_code, refused.headers["X-Page-Cache"]) == (path, 503, "bypass")
         page = visit.get("/premium/premium-post/", headers=BROWSER)
         assert (page.status_code, page.headers["Content-Type"].lower()) == (503, "text/html; charset=utf-8")
         assert "<p>Access cannot be checked at the moment. Please try again" in page.text
