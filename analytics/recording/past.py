@@ -5,15 +5,13 @@ Their ids are derived from their content, so recording one again changes nothing
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
-from itertools import groupby
 from operator import attrgetter
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
-from analytics.recording.recorder_sqlite import add_to_usage, insert
+from analytics.recording.recorder_sqlite import insert_decisions
 from analytics.recording.statement import EVENT_COLUMNS
 
 IDS_PER_QUERY = 1_000
@@ -83,9 +81,7 @@ def record_past(cursor: CursorWrapper, decisions: Sequence[PastDecision]) -> lis
                 [account.hex(), hour, uuid_array(contents), f"{{{','.join(map(str, requesters))}}}", len(contents)],
             )
     else:
-        insert(cursor, "accessevent", COLUMNS, [sqlite_values(decision) for decision in new])
-        for day, decisions_of_day in groupby(new, key=lambda decision: decision.created[:10]):
-            add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
+        insert_decisions(cursor, COLUMNS, [sqlite_values(decision) for decision in new])
     return new
 
 
