@@ -4,15 +4,14 @@
 PostgreSQL both append rows that are rolled up later (analytics.models.pending); SQLite updates the totals at once.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from django.db import IntegrityError, connection, transaction
 
 from analytics.models import LedgerEntry, RecentRevenue
-from analytics.recording.recorder_sqlite import add_revenue
-from analytics.rollups.upserts import REVENUE_KEYS, Parameter, adapt, prepare
+from analytics.recording.recorder_sqlite import add_to_revenue
 from kit.http.errors import ValidationFailed
 from kit.storage.by_database import by_database
 from kit.values.amounts import to_millionths
@@ -24,22 +23,23 @@ def add_entries(entries: Sequence[LedgerEntry]) -> None:
     Raises ValidationFailed if a day's total would exceed what the database stores exactly.
     """
     with transaction.atomic():
-        LedgerEntry.objects.bulk_create(entries, batch_size=1000)
-        add_to_totals = by_database(postgresql=add_pending_rows, sqlite=add_daily_totals)
-        add_to_totals(entries)
+        add = by_database(postgresql=add_to_pending_rows, sqlite=add_to_daily_totals)
+        add(entries)
 
 
-def add_pending_rows(entries: Sequence[LedgerEntry]) -> None:
+def add_to_pending_rows(entries: Sequence[LedgerEntry]) -> None:
+    LedgerEntry.objects.bulk_create(entries, batch_size=1000)
     RecentRevenue.objects.bulk_create(pending_rows(entries), batch_size=1000)
 
 
-def add_daily_totals(entries: Sequence[LedgerEntry]) -> None:
-    try:
-        with connection.cursor() as cursor:
-            for name in REVENUE_KEYS:
-                add_revenue(cursor, name, daily_totals(name, entries))
-    except (IntegrityError, OverflowError):
-        raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
+def add_to_daily_totals(entries: Sequence[LedgerEntry]) -> None:
+    with connection.cursor() as cursor:
+        [last] = cursor.execute("SELECT coalesce(max(rowid), 0) FROM analytics_entry").fetchone()
+        LedgerEntry.objects.bulk_create(entries, batch_size=1000)
+        try:
+            add_to_revenue(cursor, last)
+        except (IntegrityError, OverflowError):
+            raise ValidationFailed("The totals of that day cannot hold this amount.", param="amount") from None
 
 
 def pending_rows(entries: Sequence[LedgerEntry]) -> list[RecentRevenue]:
@@ -60,16 +60,3 @@ def pending_rows(entries: Sequence[LedgerEntry]) -> list[RecentRevenue]:
         )
         for (account_id, hour, currency), group in groups.items()
     ]
-
-
-def daily_totals(name: str, entries: Sequence[LedgerEntry]) -> list[tuple[Parameter, ...]]:
-    """Return account, day, currency, the rollup's key, and the sum in millionths."""
-    sums: Counter[tuple[Parameter, ...]] = Counter()
-    for entry in entries:
-        key = entry.license_type or "" if name == "tier" else getattr(entry, f"{name}_id")
-        if key is not None:
-            account = prepare(LedgerEntry, "account_id", entry.account_id)
-            day = adapt(entry.occurred_at.astimezone(UTC).date())
-            stored_key = key if name == "tier" else prepare(LedgerEntry, f"{name}_id", key)
-            sums[account, day, entry.currency, stored_key] += to_millionths(entry.amount)
-    return [(*key, amount) for key, amount in sums.items()]

@@ -5,14 +5,12 @@ Their ids are derived from their content, so recording one again changes nothing
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
-from itertools import groupby
 from operator import attrgetter
 
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
-from analytics.recording.recorder_sqlite import add_to_usage, insert
+from analytics.recording.recorder_sqlite import insert_decisions
 from analytics.recording.statement import EVENT_COLUMNS
 from kit.storage.by_database import by_database
 from kit.values.ids import raw_bytes
@@ -93,9 +91,7 @@ def store_on_postgresql(cursor: CursorWrapper, new: Sequence[PastDecision]) -> N
 
 
 def store_on_sqlite(cursor: CursorWrapper, new: Sequence[PastDecision]) -> None:
-    insert(cursor, "accessevent", COLUMNS, [sqlite_values(decision) for decision in new])
-    for day, decisions_of_day in groupby(new, key=lambda decision: decision.created[:10]):
-        add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
+    insert_decisions(cursor, COLUMNS, [sqlite_values(decision) for decision in new])
 
 
 def sqlite_values(decision: PastDecision) -> tuple[bytes | int | str | bool | None, ...]:

@@ -3,30 +3,32 @@
 SQLite has one writer at a time, and its statements cost no round trips.
 """
 
-from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import date
-from itertools import groupby
-from typing import Protocol, cast
+from functools import cache
+from itertools import chain
+from typing import cast
 
 import orjson
+from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 
 from accounts.plans.epochs import EVERYTHING, SINCE, Changes
-from analytics.models.usage import DAYS, MONTHS
 from analytics.recording.batch import Batch, LimitCounter
 from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending_sql import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import HOURLY, REVENUE, REVENUE_KEYS, month_number, monthly, running_totals, yearly
+from analytics.rollups.upserts import DECISION, ENTRY, REVENUE, USAGE
 from analytics.wallets.models import WalletEntryType
 from kit.storage.prepared import Parameter
 from kit.values.decimals import plain_millionths
 from kit.values.timestamps import as_django_writes
 
 Rows = Sequence[Sequence[Parameter]]
+ROWS_PER_STATEMENT = 1_000
+# The planner would rather read an index of the whole table in the order of the groups.
+NEW_ROWS = "(SELECT {columns} FROM analytics_{table} NOT INDEXED WHERE rowid > %s) new_row"
 
 COUNT_ON_SQLITE = (
     COUNT.format(source="VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", base=BASE, least="min", greatest="max")
@@ -66,9 +68,7 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     for entry, outcome in zip(batch.entries, outcomes, strict=True):
         if outcome.is_stored:
             stored += [StoredDecision(entry, outcome, index) for index in range(len(entry.ids))]
-    insert(cursor, "accessevent", f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
-    for day, decisions_of_day in groupby(stored, key=lambda decision: decision.created[:10]):
-        add_to_usage(cursor, date.fromisoformat(day), list(decisions_of_day))
+    insert_decisions(cursor, f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
     charged = [(decision.charge, decision) for decision in stored if decision.charge is not None]
     if charged:
         store_charges(cursor, charged)
@@ -129,34 +129,37 @@ class StoredDecision:
         )
 
 
-class Countable(Protocol):
-    """A stored decision, with the columns that usage counts."""
-
-    account: bytes
-    content: bytes
-    requester: int
-    allowed: bool
-    reason: str | None
-    created: str
+def insert_decisions(cursor: CursorWrapper, columns: str, rows: Rows) -> None:
+    """Store decisions and add them to the rollups."""
+    if not rows:
+        return
+    last = insert(cursor, "accessevent", columns, rows)
+    for statement in usage_additions():
+        cursor.execute(statement, [last])
 
 
-def add_to_usage(cursor: CursorWrapper, day: date, stored: Sequence[Countable]) -> None:
-    hours = Counter((decision.account, f"{decision.created[:13]}:00:00", decision.reason or "") for decision in stored)
-    upsert(cursor, HOURLY, [(*key, requests) for key, requests in hours.items()])
-    for name in ("content", "requester"):
-        keys = [(decision.account, getattr(decision, name)) for decision in stored]
-        counts = Counter(keys)
-        allowed = Counter(key for key, decision in zip(keys, stored, strict=True) if decision.allowed)
-        year_rows = [
-            (account, day.year, key, allowed[account, key], *running_totals(count, MONTHS, day.month))
-            for (account, key), count in counts.items()
-        ]
-        upsert(cursor, yearly(name, day.month, "{source}"), year_rows)
-        month_rows = [
-            (account, month_number(day), key, *running_totals(count, DAYS, day.day))
-            for (account, key), count in counts.items()
-        ]
-        upsert(cursor, monthly(name, day.day, "{source}"), month_rows)
+def add_to_revenue(cursor: CursorWrapper, last: int) -> None:
+    """Add the entries of the ledger after the row with the number `last` to the rollups.
+
+    Raises IntegrityError or OverflowError if a total exceeds 64 bits.
+    """
+    try:
+        for statement in revenue_additions():
+            cursor.execute(statement, [last])
+    except OperationalError as error:
+        if str(error) == "integer overflow":
+            raise OverflowError from None
+        raise
+
+
+@cache
+def usage_additions() -> list[str]:
+    return [rollup.addition(NEW_ROWS.format(columns=DECISION, table="accessevent")) for rollup in USAGE]
+
+
+@cache
+def revenue_additions() -> list[str]:
+    return [rollup.addition(NEW_ROWS.format(columns=ENTRY, table="entry")) for rollup in REVENUE]
 
 
 def store_charges(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecision]]) -> None:
@@ -178,30 +181,17 @@ def store_charges(cursor: CursorWrapper, charged: list[tuple[Charge, StoredDecis
         )
         for charge, decision in charged
     ]
-    insert(cursor, "entry", LEDGER_COLUMNS, entries)
-    sums: dict[str, Counter[tuple[Parameter, ...]]] = {"tier": Counter(), "requester": Counter(), "content": Counter()}
-    for charge, decision in charged:
-        account_day = (decision.account, decision.created[:10], charge.currency)
-        sums["tier"][*account_day, charge.license_type] += charge.amount
-        sums["requester"][*account_day, decision.requester] += charge.amount
-        sums["content"][*account_day, decision.content] += charge.amount
-    for name, amounts in sums.items():
-        add_revenue(cursor, name, [(*key, amount) for key, amount in amounts.items()])
+    add_to_revenue(cursor, insert(cursor, "entry", LEDGER_COLUMNS, entries))
 
 
-def add_revenue(cursor: CursorWrapper, name: str, rows: Rows) -> None:
-    upsert(cursor, REVENUE.format(subject=name, key=REVENUE_KEYS[name], source="{source}"), rows)
-
-
-def insert(cursor: CursorWrapper, table: str, columns: str, rows: Rows) -> None:
-    marks = ", ".join(["%s"] * len(columns.split(",")))
-    cursor.executemany(f"INSERT INTO analytics_{table} ({columns}) VALUES ({marks})", rows)  # noqa: S608
-
-
-def upsert(cursor: CursorWrapper, statement: str, rows: Rows) -> None:
-    if rows:
-        marks = ", ".join(["%s"] * len(rows[0]))
-        cursor.executemany(statement.format(source=f"VALUES ({marks})"), rows)
+def insert(cursor: CursorWrapper, table: str, columns: str, rows: Rows) -> int:
+    """Insert rows, at least one. Returns the number (`rowid`) of the table's last row before them."""
+    marks = f"({', '.join(['%s'] * len(rows[0]))})"
+    for start in range(0, len(rows), ROWS_PER_STATEMENT):
+        some = rows[start : start + ROWS_PER_STATEMENT]
+        values = ", ".join([marks] * len(some))
+        cursor.execute(f"INSERT INTO analytics_{table} ({columns}) VALUES {values}", list(chain(*some)))  # noqa: S608
+    return cast(int, cursor.lastrowid) - len(rows)
 
 
 def current_epoch(cursor: CursorWrapper, account: str) -> int:

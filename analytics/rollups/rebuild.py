@@ -16,13 +16,11 @@ from django.db.models import Min, Model
 
 from analytics import models
 from analytics.events.retention import exclusive_maintenance, recorded_since
-from analytics.rollups import drift
-from analytics.rollups.drift import Difference
-from analytics.rollups.roll_up import HAS_PENDING_ROWS
-from analytics.rollups.upserts import adapt, month_number
+from analytics.rollups.drift import Difference, find_differences
+from analytics.rollups.upserts import REVENUE, USAGE, adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
 from kit.storage.by_database import by_database
-from kit.storage.prepared import prepare
+from kit.storage.prepared import Parameter, prepare
 
 CHUNK_ROWS = 1_000  # rows per transaction
 TABLE = "analytics_difference"
@@ -66,26 +64,29 @@ def rebuild(
 
 
 def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
-    dialect = by_database(postgresql=drift.POSTGRESQL, sqlite=drift.SQLITE)
     key = prepare(models.HourlyUsage, "account_id", account)
     remaining = months(account, since)
     month = next(remaining, None)
     while month is not None:
-        name = f"{month:%Y-%m}"
-        if not purged or month >= purged:
-            yield name, drift.hourly(key, month, dialect)
-            yield name, drift.monthly("content", key, month, dialect)
-            yield name, drift.monthly("requester", key, month, dialect)
-        for subject in ("tier", "requester", "content"):
-            yield name, drift.revenue(subject, key, month, dialect)
+        for rollup in (*USAGE, *REVENUE):
+            if not rollup.is_yearly and (rollup in REVENUE or not purged or month >= purged):
+                yield f"{month:%Y-%m}", find_differences(rollup, key, month, bucket_after(month, "month"))
         next_month = next(remaining, None)
         if next_month is None or next_month.year > month.year:
-            for subject in ("content", "requester"):
-                if not purged or datetime(month.year + 1, 1, 1, tzinfo=UTC) > purged:
-                    yield f"{month.year}", drift.yearly(subject, key, month.year, purged, dialect)
-                if HAS_PENDING_ROWS:
-                    yield f"{month.year}", drift.revenue_year(subject, key, month.year, dialect)
+            yield from yearly_steps(key, month.year, purged)
         month = next_month
+
+
+def yearly_steps(key: Parameter, year: int, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
+    begin = datetime(year, 1, 1, tzinfo=UTC)
+    end = datetime(year + 1, 1, 1, tzinfo=UTC)
+    for rollup in (*USAGE, *REVENUE):
+        if not rollup.is_yearly:
+            continue
+        if rollup in REVENUE:
+            yield f"{year}", find_differences(rollup, key, begin, end)
+        elif not purged or end > purged:
+            yield f"{year}", find_differences(rollup, key, begin, end, purged)
 
 
 def months(account: str, since: datetime | None) -> Iterator[datetime]:
@@ -160,10 +161,9 @@ def correct_rollup(difference: Difference, account: str, apply: bool) -> int:
 
 def addition_sql(difference: Difference) -> str:
     """Return SQL that adds a range of differences. It commutes with concurrent recording."""
-    key = ["account_id", *difference.keys, *difference.constants]
-    names = ", ".join([*key, *difference.values])
-    values = ", ".join([*difference.keys, *map(str, difference.constants.values()), *difference.values])
+    key = ", ".join(["account_id", *difference.keys])
+    columns = ", ".join([*difference.keys, *difference.values])
     sums = ", ".join(f"{value} = kept.{value} + excluded.{value}" for value in difference.values)
-    return f"""INSERT INTO {difference.rollup} AS kept ({names})
-      SELECT %s, {values} FROM {TABLE} WHERE number BETWEEN %s AND %s ORDER BY number
-      ON CONFLICT ({", ".join(key)}) DO UPDATE SET {sums}"""  # noqa: S608
+    return f"""INSERT INTO {difference.rollup} AS kept (account_id, {columns})
+      SELECT %s, {columns} FROM {TABLE} WHERE number BETWEEN %s AND %s ORDER BY number
+      ON CONFLICT ({key}) DO UPDATE SET {sums}"""  # noqa: S608

@@ -6,22 +6,11 @@ the rollups' pages reserve room for new row versions (migration 0011).
 """
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import timedelta
 
 from django.db import connection, transaction
 
-from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups.upserts import (
-    HOURLY,
-    REVENUE,
-    REVENUE_KEYS,
-    YEARLY_REVENUE,
-    month_number,
-    monthly,
-    revenue_of_years,
-    running_totals,
-    yearly,
-)
+from analytics.rollups.upserts import DATES, REVENUE, USAGE, dates
 
 LOCK = 7_202_611_042  # an arbitrary advisory lock number
 BATCH_ROWS = 4_000  # rows per transaction
@@ -56,65 +45,47 @@ def roll_up_batch(age: timedelta) -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
             return 0
-        cursor.execute(DUE, [age.total_seconds()])
-        due = [day for (day,) in cursor.fetchall()]
-        if not due:
+        cursor.execute(IS_DUE, [age.total_seconds()])
+        if cursor.fetchone() != (True,):
             return 0
         cursor.execute(SETTINGS)
         rows = 0
-        for day in due:
-            cursor.execute(usage_statement(day), [day, day, BATCH_ROWS])
+        for statement in (usage_statement(), revenue_statement()):
+            cursor.execute(statement, [BATCH_ROWS])
             rows += cursor.fetchone()[0]
-        cursor.execute(revenue_statement(), [BATCH_ROWS])
-        return rows + int(cursor.fetchone()[0])
+        return rows
 
 
-DUE = """
-WITH waiting AS (
-  SELECT hour, recorded FROM analytics_recentusage UNION ALL SELECT hour, recorded FROM analytics_recentrevenue)
-SELECT DISTINCT (hour AT TIME ZONE 'UTC')::date FROM waiting
-WHERE EXISTS (SELECT FROM waiting WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+IS_DUE = """
+SELECT EXISTS (SELECT FROM (
+  SELECT recorded FROM analytics_recentusage UNION ALL SELECT recorded FROM analytics_recentrevenue) waiting
+  WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
 SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true)"
 
 
-def usage_statement(day: date) -> str:
-    """Return the statement for decisions of a UTC day, so that each rollup updates the same columns."""
-    where = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
-    hours = f"SELECT account_id, hour, outcome, count(*) FROM {ROWS} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"  # noqa: S608
-    steps = [HOURLY.format(source=hours)]
-    for subject in ("content", "requester"):
-        allowed = "count(*) FILTER (WHERE outcome = '')"
-        year_counts = counts_sql(subject, day.year, [allowed, *running_totals("count(*)", MONTHS, day.month)])
-        month_counts = counts_sql(subject, month_number(day), running_totals("count(*)", DAYS, day.day))
-        steps += [yearly(subject, day.month, year_counts), monthly(subject, day.day, month_counts)]
-    return move_statement("analytics_recentusage", where, f"account_id, hour, one.* FROM taken, {USAGE_LISTS}", steps)
-
-
-def counts_sql(subject: str, period: int, counts: list[str]) -> str:
-    return f"SELECT account_id, {period}, {subject}_id, {', '.join(counts)} FROM {ROWS} GROUP BY 1, 3 ORDER BY 1, 3"  # noqa: S608
+def usage_statement() -> str:
+    steps = [rollup.addition(ROWS) for rollup in USAGE]
+    columns = "contents, requesters, outcomes"
+    return move_statement("analytics_recentusage", columns, f"1 AS n, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
 def revenue_statement() -> str:
-    steps = []
-    for subject, key in REVENUE_KEYS.items():
-        source = f"""SELECT account_id, day, currency, {key}, sum(amount) FROM {ROWS} WHERE {key} IS NOT NULL
-          GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""  # noqa: S608 - made of constants
-        steps.append(REVENUE.format(subject=subject, key=key, source=source))
-        if subject in YEARLY_REVENUE:
-            steps.append(revenue_of_years(subject, ROWS))
-    columns = "account_id, (hour AT TIME ZONE 'UTC')::date AS day, currency, one.*"
-    return move_statement("analytics_recentrevenue", "", f"{columns} FROM taken, {REVENUE_LISTS}", steps)
+    steps = [rollup.addition(ROWS) for rollup in REVENUE]
+    columns = "currency, amounts, license_types, contents, requesters"
+    entries = f"currency, amount AS n, amount < 0 AS refund, one.* FROM taken, {REVENUE_LISTS}"
+    return move_statement("analytics_recentrevenue", columns, entries, steps)
 
 
-def move_statement(table: str, where: str, selected: str, steps: list[str]) -> str:
-    """Return a statement that deletes pending rows, runs the steps on them, and returns their number.
+def move_statement(table: str, columns: str, rows: str, steps: list[str]) -> str:
+    """Return a statement that deletes pending rows, runs the steps on what they list, and returns their number.
 
-    Parameters: those of `where`, then the maximum number of rows. Each step reads from ROWS.
+    Its parameter is the maximum number of pending rows. Each step reads from ROWS.
     """
     return f"""
 WITH taken AS (
-  DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s) RETURNING *
-), one AS MATERIALIZED (SELECT {selected}), {", ".join(chain_steps(steps))}
+  DELETE FROM {table} WHERE id IN (SELECT id FROM {table} ORDER BY id LIMIT %s)
+  RETURNING account_id, {columns}, {dates("hour")}
+), one AS MATERIALIZED (SELECT account_id, {", ".join(DATES)}, {rows}), {", ".join(chain_steps(steps))}
 SELECT count(*) FROM taken"""  # noqa: S608 - made of constants
 
 

@@ -1,73 +1,137 @@
-"""The SQL that adds to the rollups: an upsert for each, fed by `source`.
+"""The rollups: what each sums up, and the SQL that adds recorded rows to them.
 
-A source has each key once, in key order, so that concurrent writers do not deadlock.
+Decisions and entries are added by a roll-up, by SQLite's recorder and by a rebuild. Each has a SELECT of rows with
+`account_id`, the subjects, a number or amount `n`, and the dates of `dates`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TypeVar
 
 from django.db import connection
 
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 from kit.storage.adding import add_excluded
+from kit.storage.by_database import by_database
 from kit.storage.prepared import Parameter, prepare
 
-Count = TypeVar("Count")
+# SQL for the dates of a moment. `month` is the number that analytics.models.usage.Monthly has.
+POSTGRESQL_DATES = {
+    "hour": "date_trunc('hour', {0}, 'UTC')",
+    "day": "({0} AT TIME ZONE 'UTC')::date",
+    "year": "date_part('year', {0} AT TIME ZONE 'UTC')::int",
+    "month": "(date_part('year', {0} AT TIME ZONE 'UTC') * 12 + date_part('month', {0} AT TIME ZONE 'UTC') - 1)::int",
+    "month_of_year": "date_part('month', {0} AT TIME ZONE 'UTC')::int",
+    "day_of_month": "date_part('day', {0} AT TIME ZONE 'UTC')::int",
+}
+SQLITE_DATES = {
+    "hour": "substr({0}, 1, 13) || ':00:00'",
+    "day": "substr({0}, 1, 10)",
+    "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
+    "month": "CAST(substr({0}, 1, 4) AS INTEGER) * 12 + CAST(substr({0}, 6, 2) AS INTEGER) - 1",
+    "month_of_year": "CAST(substr({0}, 6, 2) AS INTEGER)",
+    "day_of_month": "CAST(substr({0}, 9, 2) AS INTEGER)",
+}
+DATES = by_database(postgresql=POSTGRESQL_DATES, sqlite=SQLITE_DATES)
 
-HOURLY = """
-INSERT INTO analytics_hourlyusage AS u (account_id, hour, outcome, requests)
-{source}
-ON CONFLICT (account_id, hour, outcome) DO UPDATE SET requests = u.requests + excluded.requests
-"""
-REVENUE = """
-INSERT INTO analytics_{subject}revenue AS u (account_id, day, currency, {key}, amount)
-{source}
-ON CONFLICT (account_id, day, currency, {key}) DO UPDATE SET amount = u.amount + excluded.amount
-"""
-# The revenue rollups in locking order, each first by day, then by year.
+
+def dates(moment: str) -> str:
+    """Return the columns with the dates of a moment (an SQL expression)."""
+    return ", ".join(f"{sql.format(moment)} AS {name}" for name, sql in DATES.items())
+
+
+# The columns of decisions and of entries of the ledger, as rollups take them.
+DECISION = f"account_id, content_id, requester_id, coalesce(reason, '') AS outcome, 1 AS n, {dates('created')}"
+ENTRY = f"""account_id, content_id, requester_id, coalesce(license_type, '') AS license_type, currency, amount AS n,
+  amount < 0 AS refund, {dates("occurred_at")}"""
+
+
+@dataclass(frozen=True)
+class Rollup:
+    """A table with sums of rows by account and `keys`, which begin with a date and end with the subject.
+
+    `sums` has each column with the SQL of what it adds up. The columns of `running` have the sum of `n` from the start
+    of a month or year to the end of each `part`.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    sums: tuple[tuple[str, str], ...] = ()
+    running: tuple[str, ...] = ()
+    part: str = ""
+
+    @property
+    def table(self) -> str:
+        return f"analytics_{self.name}"
+
+    @property
+    def is_yearly(self) -> bool:
+        return self.keys[0] == "year"
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(column for column, _ in self.sums) + self.running
+
+    def totals(self, rows: str) -> str:
+        """Return SQL for the account, keys and values of the rows. Rows without a subject are left out."""
+        keys = ", ".join(["account_id", *self.keys])
+        sums = [f"sum({value}) AS {column}" for column, value in self.sums]
+        source = f"{rows} WHERE {self.keys[-1]} IS NOT NULL"
+        if self.running:
+            parts = ", ".join([keys, f"{self.part} AS part", "sum(n) AS n", *sums])
+            source = f"(SELECT {parts} FROM {source} GROUP BY {keys}, {self.part}) parts"  # noqa: S608
+            sums = [f"sum({column}) AS {column}" for column, _ in self.sums]
+            for number, column in enumerate(self.running, 1):
+                sums.append(f"sum(CASE WHEN part <= {number} THEN n ELSE 0 END) AS {column}")
+        return f"SELECT {keys}, {', '.join(sums)} FROM {source} GROUP BY {keys}"  # noqa: S608 - made of constants
+
+    def addition(self, rows: str) -> str:
+        """Return the upsert that adds rows, in key order, so that concurrent writers do not deadlock."""
+        keys = ", ".join(["account_id", *self.keys])
+        return f"""INSERT INTO {self.table} AS u ({keys}, {", ".join(self.values)})
+{self.totals(rows)} ORDER BY {keys}
+ON CONFLICT ({keys}) DO UPDATE SET {add_excluded(self.values)}"""
+
+
+ALLOWED = "CASE outcome WHEN '' THEN n ELSE 0 END"
+
+
+def yearly_usage(subject: str) -> Rollup:
+    keys = ("year", f"{subject}_id")
+    return Rollup(f"{subject}year", keys, (("allowed", ALLOWED),), tuple(MONTHS), "month_of_year")
+
+
+def monthly_usage(subject: str) -> Rollup:
+    return Rollup(f"{subject}month", ("month", f"{subject}_id"), (), tuple(DAYS), "day_of_month")
+
+
+def daily_revenue(subject: str) -> Rollup:
+    return Rollup(f"{subject}revenue", ("day", "currency", REVENUE_KEYS[subject]), (("amount", "n"),))
+
+
+def yearly_revenue(subject: str) -> Rollup:
+    keys = ("year", "currency", "refund", f"{subject}_id")
+    return Rollup(f"{subject}revenueyear", keys, (), tuple(MONTHS), "month_of_year")
+
+
 REVENUE_KEYS = {"content": "content_id", "requester": "requester_id", "tier": "license_type"}
-YEARLY_REVENUE = ("content", "requester")
-
-
-def revenue_of_years(subject: str, rows: str = "one") -> str:
-    """Return the upsert of yearly revenue; `subject` is content or requester.
-
-    Adds up `rows` with the columns account, day, currency, id (or NULL) and amount.
-    """
-    months = (f"sum(CASE WHEN extract(month FROM day) <= {number} THEN amount ELSE 0 END)" for number in range(1, 13))
-    key = f"account_id, {subject}_id, year, currency, refund"
-    return f"""INSERT INTO analytics_{subject}revenueyear AS u ({key}, {", ".join(MONTHS)})
-SELECT account_id, {subject}_id, extract(year FROM day)::smallint, currency, amount < 0, {", ".join(months)}
-FROM {rows} WHERE {subject}_id IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
-ON CONFLICT ({key}) DO UPDATE SET {add_excluded(MONTHS)}"""  # noqa: S608 - made of constants
-
-
-def yearly(subject: str, month: int, source: str) -> str:
-    """Return the upsert of yearly usage; `subject` is content or requester.
-
-    `source` has the columns account, year, id, allowed, and the `running` counts.
-    """
-    return f"""
-INSERT INTO analytics_{subject}year AS u (account_id, year, {subject}_id, allowed, {", ".join(MONTHS[month - 1 :])})
-{source}
-ON CONFLICT (account_id, {subject}_id, year) DO UPDATE SET {add_excluded(["allowed", *MONTHS[month - 1 :]])}"""
-
-
-def monthly(subject: str, day: int, source: str) -> str:
-    """Return the upsert of monthly usage; `subject` is content or requester.
-
-    `source` has the columns account, month, id, and the `running` counts.
-    """
-    return f"""
-INSERT INTO analytics_{subject}month AS u (account_id, month, {subject}_id, {", ".join(DAYS[day - 1 :])})
-{source}
-ON CONFLICT (account_id, month, {subject}_id) DO UPDATE SET {add_excluded(DAYS[day - 1 :])}"""
-
-
-def running_totals(count: Count, columns: Sequence[str], first: int) -> list[Count]:
-    """Return the count for column number `first` and every later one, as running totals need it."""
-    return [count] * (len(columns) - first + 1)
+# Writers lock the rollups in this order.
+USAGE = (
+    Rollup("hourlyusage", ("hour", "outcome"), (("requests", "n"),)),
+    yearly_usage("content"),
+    monthly_usage("content"),
+    yearly_usage("requester"),
+    monthly_usage("requester"),
+)
+REVENUE: tuple[Rollup, ...] = (daily_revenue("content"), daily_revenue("requester"), daily_revenue("tier"))
+if connection.vendor == "postgresql":
+    REVENUE = (
+        daily_revenue("content"),
+        yearly_revenue("content"),
+        daily_revenue("requester"),
+        yearly_revenue("requester"),
+        daily_revenue("tier"),
+    )
 
 
 def month_number(day: date) -> int:
