@@ -64,18 +64,17 @@ class RedisAddress:
         named = [parsed(f"redis://{host}") for host in hosts.split(",")]
         self.hosts = [(host["host"], host.get("port", port)) for host in named]
         at = f"{user}@" if user else ""
-        self.options: Options = {**CLIENT_OPTIONS, **parsed(f"{scheme}://{at}h/{path}?{query}")}
-        del self.options["host"]
-        if self.options.pop("connection_class", None) is SSLConnection:
-            self.options["ssl"] = True
-        prefix = "sentinel_"
-        own = {name: self.options.pop(name) for name in list(self.options) if name.startswith(prefix)}
-        shared = {name: value for name, value in self.options.items() if name.startswith(("ssl", "socket_"))}
-        self.sentinel_options = {
-            **CLIENT_OPTIONS,
-            **shared,
-            **{name.removeprefix(prefix): value for name, value in own.items()},
-        }
+        given = parsed(f"{scheme}://{at}h/{path}?{query}")
+        del given["host"]
+        if given.pop("connection_class", None) is SSLConnection:
+            given["ssl"] = True
+        self.options = dict(CLIENT_OPTIONS)
+        self.sentinel_options = dict(CLIENT_OPTIONS)
+        for name, value in given.items():
+            if not name.startswith("sentinel_"):
+                self.options[name] = value
+            if name.startswith(("sentinel_", "ssl", "socket_")):
+                self.sentinel_options[name.removeprefix("sentinel_")] = value
 
     def client(self) -> Redis | RedisCluster:
         """Return a client for one event loop, which connects when it is first used."""
