@@ -100,6 +100,16 @@ class StatementFigures(OfMonth):
         return self.currency == ACCESS
 
     @property
+    def opening_balance(self) -> Decimal:
+        """What was owed at the start of the month, or left of the quota."""
+        return self.credit_opening if self.is_quota else self.opening
+
+    @property
+    def closing_balance(self) -> Decimal:
+        """What is owed at the end of the month, or left of the quota."""
+        return self.credit_closing if self.is_quota else self.closing
+
+    @property
     def charges(self) -> Decimal:
         return self.total + self.refunds
 

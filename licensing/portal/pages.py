@@ -181,7 +181,5 @@ def license_row(license_: License, now: datetime) -> LicenseRow:
 
 
 def statement_row(statement: Statement) -> StatementRow:
-    closing = statement.credit_closing if statement.is_quota else statement.closing
-    return StatementRow(
-        statement.pk, f"{statement.month:%Y-%m}", in_units(closing, statement.currency), statement.status
-    )
+    closing = in_units(statement.closing_balance, statement.currency)
+    return StatementRow(statement.pk, f"{statement.month:%Y-%m}", closing, statement.status)

@@ -27,7 +27,7 @@ from operators.base.exporting import ListExport
 from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
-from operators.base.links import change_url
+from operators.base.links import link_to
 from operators.base.lists import amount_column, time_column
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
@@ -215,7 +215,5 @@ def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
 
 
 def links(objects: Iterable[Model | None]) -> str:
-    rows = (
-        (str(one._meta.verbose_name).capitalize(), change_url(one), str(one)) for one in objects if one is not None
-    )
-    return format_html_join("", '<div>{} <a class="text-link" href="{}">{}</a></div>', rows) or "–"
+    rows = ((str(one._meta.verbose_name).capitalize(), link_to(one)) for one in objects if one is not None)
+    return format_html_join("", "<div>{} {}</div>", rows) or "–"

@@ -29,7 +29,7 @@ from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
 from operators.base.figures.recent import filled_in
-from operators.base.links import change_url, list_url
+from operators.base.links import change_url, link_to, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
@@ -62,15 +62,10 @@ class RefundableCharge(NamedTuple):
         """List the latest refunds with links, and what is left."""
         booked = refunds_of(self.account_id, self.charge).filter(currency=self.currency).order_by("-created", "-pk")
         rows = (
-            (
-                change_url(entry),
-                in_full(entry.amount, entry.currency),
-                shown_time(entry.created),
-                entry.description or "",
-            )
+            (link_to(entry, in_full(entry.amount, entry.currency)), shown_time(entry.created), entry.description or "")
             for entry in booked[:MOST_REFUNDS]
         )
-        listed = format_html_join("", '<div><a class="text-link" href="{}">{}</a> on {} {}</div>', rows)
+        listed = format_html_join("", "<div>{} on {} {}</div>", rows)
         return format_html("{}<div>{}.</div>", listed, self.in_words())
 
 

@@ -112,6 +112,8 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         *heading_fields, "opening_balance", "prices", "recurring_fees", "charges", "corrections", "turnover", "paid",
         "paid_out", "credit_paid", "closing_balance", "credit", "lines_table",
     )  # fmt: skip
+    opening_balance = amount_column("Opening balance", "opening_balance", ordering="opening")
+    closing_balance = amount_column("Closing balance", "closing_balance", ordering="closing")
     prices = amount_column("Licence prices", "licenses")
     recurring_fees = amount_column("Recurring fees", "fees")
     corrections = amount_column("Refunds and adjustments", "adjustments")
@@ -194,10 +196,6 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
             return "open: it grows with the ledger until its month is over"
         return format_html("closed on {}; it never changes", shown_time(statement.closed_at))
 
-    @display(description="Opening balance", ordering="opening")
-    def opening_balance(self, statement: Statement) -> str:
-        return in_units(statement.credit_opening if statement.is_quota else statement.opening, statement.currency)
-
     @display(description="Charged checks")
     def charges(self, statement: Statement) -> str:
         return f"{in_units(statement.usage, statement.currency)} for {statement.decisions:,} decisions"
@@ -218,10 +216,6 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     @display(description="Paid for credit")
     def credit_paid(self, statement: Statement) -> str:
         return f"{in_units(statement.paid_for_credit or Decimal(0), statement.currency)}, not part of the balance"
-
-    @display(description="Closing balance", ordering="closing")
-    def closing_balance(self, statement: Statement) -> str:
-        return in_units(statement.credit_closing if statement.is_quota else statement.closing, statement.currency)
 
     @display(description="Credit", empty_value="no wallet")
     def credit(self, statement: Statement) -> str | None:
