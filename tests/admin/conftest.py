@@ -11,6 +11,7 @@ from django.test import Client
 from accounts.models import Account
 from operators.base.scope import set_scope
 from operators.login import second_factor
+from tests import factories
 from tests.admin import importing, overview
 from tests.client import HANDLER
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -59,3 +60,17 @@ def sign_in() -> SignIn:
 def admin(staff: Callable[..., User], sign_in: SignIn) -> Client:
     """A test client signed in as a superuser; replaces pytest-django's `admin_client`."""
     return sign_in(staff(is_superuser=True))
+
+
+@pytest.fixture
+def herrings(account: Account, other_account: Account) -> dict[str, Any]:
+    """An item, a policy and a licence about herrings; the other account has some, too."""
+    made = {
+        "item": factories.content(account, title="Herring quota", external_id="h-1", tags=["Sea Fish", "news"]),
+        "policy": factories.policy(account, name="Herring only"),
+        "license": factories.license(account, "org_herring", requester_name="Herring & Sons", tags=["only-licensed"]),
+    }
+    factories.content(other_account, title="Herring of theirs", tags=["news-of-theirs"])
+    factories.policy(other_account, {**factories.ALLOW_LICENSED, "permissions": ["theirs"]}, name="Herring of theirs")
+    factories.license(other_account, "org_herring_theirs")
+    return made

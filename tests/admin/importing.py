@@ -44,7 +44,3 @@ def tally(client, address):
     reply = client.get(address)
     assert reply.status_code == 200
     return reply.context["outcome"].tally
-
-
-def html_of(client, address):
-    return client.get(address).content.decode()

@@ -8,6 +8,7 @@ from accounts.plans.services import update_account
 from analytics.models import LedgerEntry, Statement
 from operators.base.links import list_url
 from tests import ledger
+from tests.admin.headline import listed
 
 OVERVIEW = reverse("admin:index")
 
@@ -31,12 +32,6 @@ def booked(account, clock):
     clock.set("2026-12-03T12:00:00Z")
 
 
-def listed(client, model, **query):
-    reply = client.get(list_url(model, **query))
-    assert reply.status_code == 200
-    return list(reply.context["cl"].result_list)
-
-
 def test_overview_ledger_and_statements_of_each_period_agree(booked, admin, api):
     for period in ("2026-11", "last-month"):
         reply = admin.get(f"{OVERVIEW}?period={period}")
@@ -44,20 +39,20 @@ def test_overview_ledger_and_statements_of_each_period_agree(booked, admin, api)
         assert reply.context["revenue"].total == "1,110.10", period
         assert "2026-11-01 to 2026-11-30, days of Europe/Berlin" in html
         for name in ("counts_in", "booked_in"):
-            entries = listed(admin, LedgerEntry, **{name: period})
+            entries = listed(admin, list_url(LedgerEntry, **{name: period}))
             assert f"{sum(entry.amount for entry in entries):.2f}" == "1110.10", name
-        [statement] = listed(admin, Statement, month=period)
+        [statement] = listed(admin, list_url(Statement, month=period))
         assert f"{statement.total:.2f}" == "1110.10"
 
     for period, total in (("month", "10,000.00"), ("2026-Q4", "11,111.10"), ("2026", "11,111.10")):
         reply = admin.get(f"{OVERVIEW}?period={period}")
         assert reply.context["revenue"].total == total
         assert f'<option value="{period}" selected' in reply.content.decode()
-        assert sum(entry.amount for entry in listed(admin, LedgerEntry, booked_in=period)) == sum(
-            statement.total for statement in listed(admin, Statement, month=period)
+        assert sum(entry.amount for entry in listed(admin, list_url(LedgerEntry, booked_in=period))) == sum(
+            statement.total for statement in listed(admin, list_url(Statement, month=period))
         )
     assert "There is no such period" in admin.get(f"{OVERVIEW}?period=2026-13").content.decode()
-    assert len(listed(admin, LedgerEntry, booked_in="2026-13")) == 5
+    assert len(listed(admin, list_url(LedgerEntry, booked_in="2026-13"))) == 5
     months = {row["month"]: row["total"] for row in api.get("/v1/statements")["data"]}
     assert months == {"2026-10": 1, "2026-11": 1110.1, "2026-12": 10000}
     report = api.get(

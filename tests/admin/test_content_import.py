@@ -12,8 +12,8 @@ from licensing.imports import preview
 from operators.catalogue import content_import
 from operators.staff.services import create_operator
 from tests import factories
-from tests.admin.forms import form_values
-from tests.admin.importing import CSV, START, files, html_of, tally
+from tests.admin.forms import form_values, html_of
+from tests.admin.importing import CSV, START, files, tally
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

@@ -1,6 +1,5 @@
 from decimal import Decimal
 
-import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
@@ -21,25 +20,12 @@ def told(client, **fields):
     return " ".join(strip_tags(reply.content.decode()).split())
 
 
-@pytest.fixture
-def things(account, other_account):
-    made = {
-        "item": factories.content(account, title="Herring quota", external_id="h-1", tags=["Sea Fish", "news"]),
-        "policy": factories.policy(account, name="Herring only"),
-        "license": factories.license(account, "org_herring", requester_name="Herring & Sons", tags=["only-licensed"]),
-    }
-    factories.content(other_account, title="Herring of theirs", tags=["news-of-theirs"])
-    factories.policy(other_account, name="Herring of theirs")
-    factories.license(other_account, "org_herring_theirs")
-    return made
-
-
 def test_the_preview_tells_operators_nothing_that_they_may_not_see(sign_in, account):
     client = sign_in(create_operator("eve", role="Viewer", accounts=[account])[0])
     assert client.post(PREVIEW, {"account": account.pk}).status_code == 403
 
 
-def test_forms_load_and_name_their_suggestions(admin, account, things):
+def test_forms_load_and_name_their_suggestions(admin, account, herrings):
     for model in ("licensing_license", "licensing_licenseclient", "analytics_ledgerentry"):
         html = admin.get(reverse(f"admin:{model}_add")).content.decode()
         assert "data-suggest=" in html
@@ -47,7 +33,7 @@ def test_forms_load_and_name_their_suggestions(admin, account, things):
     html = admin.get(ADD).content.decode()
     for kind in ("customer", "item", "tag", "policy"):
         assert f'data-suggest="{reverse("admin:suggest")}?kind={kind}"' in html
-    html = admin.get(change_url(things["license"])).content.decode()
+    html = admin.get(change_url(herrings["license"])).content.decode()
     assert f'data-account="{account.pk}"' in html
     assert "data-account" not in admin.get(ADD).content.decode()  # no value carries over between pages
 
@@ -63,7 +49,7 @@ def test_the_currencies_that_were_booked_are_offered_first(admin, account):
         assert ("EUR" in dict(others), "USD" in dict(others)) == (False, True), page
 
 
-def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_values(admin, account, things):
+def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_values(admin, account, herrings):
     fields = {"account": account.pk, "requester_own_id": "org_newco", "price_amount": "100", "price_currency": "USD"}
     words = told(admin, **fields, tags="news\nsport", access_amount="0.05", access_currency="USD")
     assert "New customer: org_newco." in words
@@ -72,7 +58,7 @@ def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_
     assert "Each access that it allows is charged 0.05 USD." in words
     assert License.objects.filter(account=account).count() == 1
     assert not LedgerEntry.objects.exists()
-    words = told(admin, account=account.pk, requester_own_id="org_herring", content_ids=things["item"].pk)
+    words = told(admin, account=account.pk, requester_own_id="org_herring", content_ids=herrings["item"].pk)
     assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
     assert "Covers 1 item: Herring quota." in words
     words = told(admin, account=account.pk, license_type="comercial")

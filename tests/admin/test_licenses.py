@@ -14,6 +14,7 @@ from operators.base.links import change_url, list_url
 from operators.staff.services import create_operator
 from tests import factories
 from tests.admin.forms import confirmed, form_values, open_form, submit
+from tests.admin.headline import listed
 
 ADD = reverse("admin:licensing_license_add")
 
@@ -23,12 +24,6 @@ def check(account, api):
     """Return whether org_acme may access an item that requires a commercial licence."""
     item = factories.content(account, policy_id=factories.policy(account).pk)
     return lambda: api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"}).body
-
-
-def listed(client, model, **query):
-    reply = client.get(list_url(model, **query))
-    assert reply.status_code == 200
-    return list(reply.context["cl"].result_list)
 
 
 def test_a_licence_issued_turns_a_check_from_denied_to_allowed(admin, account, check):
@@ -196,15 +191,15 @@ def test_licences_are_filtered_by_their_derived_state(admin, account):
     revoked = factories.license(account, license_type="revoked")
     admin.post(reverse("admin:licensing_license_revoke", args=[revoked.pk]))
     for state in ("active", "expired", "revoked"):
-        assert [held.license_type for held in listed(admin, License, state=state)] == [state], state
+        assert [held.license_type for held in listed(admin, list_url(License, state=state))] == [state], state
 
 
 def test_licences_and_requesters_are_found_by_the_requesters_id_or_name(admin, account):
     held = factories.license(account, requester_name="Acme Labs")
     factories.license(account, "org_zebra")
     for term in ("org_ac", "Acme", "lab", "acme LAB"):
-        assert listed(admin, License, q=term) == [held], term
-        assert [one.requester_id for one in listed(admin, Requester, q=term)] == ["org_acme"], term
+        assert listed(admin, list_url(License, q=term)) == [held], term
+        assert [one.requester_id for one in listed(admin, list_url(Requester, q=term))] == ["org_acme"], term
 
 
 def test_decisions_are_found_and_exported_and_a_requesters_page_has_them(admin, account, check):

@@ -3,21 +3,13 @@ import pytest
 from licensing.policies.models import Policy
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.forms import open_form, submit
+from tests.admin.forms import open_form
+from tests.admin.policy_forms import html_of, save
 
 
 @pytest.fixture
 def policy(account):
     return factories.policy(account)
-
-
-def save(client, policy, **fields):
-    return submit(client, change_url(policy), _save="Save", **fields)
-
-
-def html_of(reply):
-    assert reply.status_code == 200
-    return reply.content.decode()
 
 
 def test_attributes_and_hours_are_written_as_text(admin, policy):

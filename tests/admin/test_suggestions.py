@@ -1,4 +1,3 @@
-import pytest
 from django.urls import reverse
 
 from operators.base.links import change_url
@@ -16,30 +15,17 @@ def suggested(client, account, kind, term):
     return {one["value"]: one["label"] for one in reply.json()["suggestions"]}
 
 
-@pytest.fixture
-def things(account, other_account):
-    made = {
-        "item": factories.content(account, title="Herring quota", external_id="h-1", tags=["Sea Fish", "news"]),
-        "policy": factories.policy(account, name="Herring only"),
-        "license": factories.license(account, "org_herring", requester_name="Herring & Sons", tags=["only-licensed"]),
-    }
-    factories.content(other_account, title="Herring of theirs", tags=["news-of-theirs"])
-    factories.policy(other_account, {**factories.ALLOW_LICENSED, "permissions": ["theirs"]}, name="Herring of theirs")
-    factories.license(other_account, "org_herring_theirs")
-    return made
-
-
-def test_items_policies_licences_and_tags_are_suggested(admin, account, things):
+def test_items_policies_licences_and_tags_are_suggested(admin, account, herrings):
     for term in ("herr", "h-1", "Herring quo"):
-        assert suggested(admin, account, "item", term) == {things["item"].pk: "Herring quota · h-1"}
-    assert suggested(admin, account, "policy", "herr") == {things["policy"].pk: "Herring only"}
-    held = things["license"]
+        assert suggested(admin, account, "item", term) == {herrings["item"].pk: "Herring quota · h-1"}
+    assert suggested(admin, account, "policy", "herr") == {herrings["policy"].pk: "Herring only"}
+    held = herrings["license"]
     assert suggested(admin, account, "license", "org_herr") == {held.pk: "commercial of Herring & Sons"}
     for term, tag in (("sea", "Sea Fish"), ("fish", "Sea Fish"), ("only", "only-licensed")):
         assert suggested(admin, account, "tag", term) == {tag: tag}
 
 
-def test_without_an_account_only_items_are_suggested(admin, account, other_account, things):
+def test_without_an_account_only_items_are_suggested(admin, account, other_account, herrings):
     labels = suggested(admin, None, "item", "herr").values()
     assert sorted(labels) == [f"Herring of theirs · {other_account.name}", f"Herring quota · h-1 · {account.name}"]
     for kind in (*sorted(set(SUGGESTED) - {"item"}), "nonsense", ""):
@@ -49,14 +35,14 @@ def test_without_an_account_only_items_are_suggested(admin, account, other_accou
         assert (reply.status_code, reply.json()) == (200, {"suggestions": []})
 
 
-def test_known_requesters_are_suggested_and_unknown_ones_offered_as_customers(admin, account, things):
+def test_known_requesters_are_suggested_and_unknown_ones_offered_as_customers(admin, account, herrings):
     assert suggested(admin, account, "requester", "org_herr") == {"org_herring": "Herring & Sons · org_herring"}
     known = {"org_herring": "Herring & Sons · org_herring"}
     assert suggested(admin, account, "customer", "org_herr") == {**known, "org_herr": "New customer: org_herr"}
     assert suggested(admin, account, "customer", "org_herring") == known
 
 
-def test_words_are_those_that_the_account_knows(admin, account, things):
+def test_words_are_those_that_the_account_knows(admin, account, herrings):
     rules = [
         {**factories.ALLOW_LICENSED, "permissions": ["read", "full_access"]},
         {"action": "deny", "conditions": {"permission": "print"}},
@@ -70,13 +56,13 @@ def test_words_are_those_that_the_account_knows(admin, account, things):
         assert list(suggested(admin, account, kind, "news" if kind == "tag" else "")) == found, kind
 
 
-def test_any_term_is_answered(admin, account, things):
+def test_any_term_is_answered(admin, account, herrings):
     for term in ("", "\0", "x" * 5000, "%", "nobody"):
         for kind in SUGGESTED:
             suggested(admin, account, kind, term)
 
 
-def test_nothing_is_suggested_without_scope_or_permission(sign_in, account, other_account, things, staff):
+def test_nothing_is_suggested_without_scope_or_permission(sign_in, account, other_account, herrings, staff):
     elsewhere = sign_in(create_operator("eve", role="Editor", accounts=[other_account])[0])
     without_rights = sign_in(staff("accounts.view_account", accounts=[account]))
     for kind in SUGGESTED:
@@ -85,8 +71,8 @@ def test_nothing_is_suggested_without_scope_or_permission(sign_in, account, othe
                 assert suggested(client, account, kind, term) == {}, kind
 
 
-def test_forms_suggest_values_within_their_account(admin, account, things):
-    policy = things["policy"]
+def test_forms_suggest_values_within_their_account(admin, account, herrings):
+    policy = herrings["policy"]
     for page in (reverse("admin:check_access"), reverse("admin:licensing_policy_simulator", args=[policy.pk])):
         html = admin.get(page).content.decode()
         for kind in ("item", "requester", "license_type", "permission"):
@@ -99,5 +85,5 @@ def test_forms_suggest_values_within_their_account(admin, account, things):
         html = admin.get(reverse(f"admin:{page}_add")).content.decode()
         assert [f"?kind={kind}" in html for kind in kinds] == [True] * len(kinds)
         assert "operators/suggest.js" in html
-    html = admin.get(change_url(things["license"])).content.decode()
+    html = admin.get(change_url(herrings["license"])).content.decode()
     assert f'data-account="{account.pk}"' in html

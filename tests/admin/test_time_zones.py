@@ -18,7 +18,7 @@ from operators.base.figures.choice import window_filter
 from operators.base.links import change_url, list_url
 from operators.base.times import Moment, shown_time, time_in_words
 from tests import factories
-from tests.admin.forms import form_values, submit
+from tests.admin.forms import form_values, html_of, submit
 from tests.source_files import sources
 
 PAGE = "admin:time_zone"
@@ -45,10 +45,6 @@ def decision(account, api, clock):
     item = factories.content(account, policy_id=factories.policy(account).pk)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     return AccessEvent.objects.get()
-
-
-def html_of(client, address):
-    return client.get(address).content.decode()
 
 
 def test_an_operator_sees_the_time_of_their_zone_with_utc_on_hover_or_utc(operator, decision, admin):
