@@ -66,7 +66,7 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     if after_size or not is_common:
         referer, user_agent = read_agent(after_size)
     host, address = read_sender(fields.head)
-    method, uri = split_request(unescaped(fields.request))
+    method, uri = split_request(unescaped(fields.request), status)
     return Visit(parse_time(fields.time), address, method, uri, host, referer, user_agent, status)
 
 

@@ -33,7 +33,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect, get_parser
 from licensing.logs.lines import Occurrences, read_lines
-from licensing.logs.requests import Malformed, Visit, shorten
+from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
 from licensing.visits.counting import count_visits, edge_decisions
@@ -130,6 +130,8 @@ class LogImport(Decider):
                 continue
             try:
                 visit = parse(line.decode("latin-1"))
+            except NoRequest:
+                visit = None
             except Malformed as problem:
                 self.totals.note_problem(number, str(problem))
                 continue

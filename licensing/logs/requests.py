@@ -12,11 +12,16 @@ MAX_SHOWN_TEXT = 60  # characters of a text in a message
 MAX_ADDRESS = 200  # characters of an address
 match_request = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
+REFUSED_AS_NO_REQUEST = frozenset({400, 408})  # malformed, or nothing was sent in time
 IN_PATHS = "/:@!$&'()*+,;=~"
 
 
 class Malformed(ValueError):
     """The line cannot be read; the message says why."""
+
+
+class NoRequest(Malformed):
+    """The server has answered something that was no request, such as TLS at its port for http."""
 
 
 class Visit(Struct, frozen=True, gc=False):
@@ -41,7 +46,8 @@ def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:
     The page is `uri` as the visitor sent it, `path` as the server decoded it, or within the first line `request`.
     """
     referer, user_agent = checked_agent(values.get("referer", ""), values.get("agent", ""))
-    method, uri = read_target(values)
+    status = parse_status(values.get("status", ""))
+    method, uri = read_target(values, status)
     return Visit(
         moment,
         first_address(values.get("address", "")),
@@ -50,25 +56,27 @@ def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:
         values.get("host"),
         referer,
         user_agent,
-        parse_status(values.get("status", "")),
+        status,
     )
 
 
-def read_target(values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the method and the target of a request. Raises Malformed."""
+def read_target(values: Mapping[str, str], status: int) -> tuple[str, str]:
+    """Return the method and the target of a request that was answered with the status. Raises Malformed."""
     uri = values.get("uri", "")
     if not uri and "path" in values:
         uri = quote(values["path"].encode("latin-1"), IN_PATHS)
     if not uri:
-        return split_request(values.get("request", ""))
+        return split_request(values.get("request", ""), status)
     if query := values.get("query", "").removeprefix("?"):
         uri = f"{uri}?{query}"
     return values.get("method", "GET"), uri
 
 
-def split_request(text: str) -> tuple[str, str]:
-    """Return the method and the target of a request's first line. Raises Malformed."""
+def split_request(text: str, status: int) -> tuple[str, str]:
+    """Return the method and the target of a request's first line. Raises NoRequest and Malformed."""
     request = match_request(text)
+    if request is None and status in REFUSED_AS_NO_REQUEST:
+        raise NoRequest(NOT_A_REQUEST)
     if request is None:
         raise Malformed(NOT_A_REQUEST)
     return request[1], request[2]

@@ -32,8 +32,8 @@ class SiteRuleSerializer(StrictSerializer):
 
     pattern = PathPattern(
         max_length=MAX_PATTERN,
-        help_text="The beginning of a path; `*` stands for anything (at most "
-        f"{MAX_WILDCARDS} times) and a final `$` for the end. The longest wins.",
+        help_text="The beginning of a path: `/feed.xml` also matches `/feed.xmlx`, `/feed.xml$` does not. `*` stands "
+        f"for anything (at most {MAX_WILDCARDS} times) and a final `$` for the end. The longest wins.",
     )
     policyId = Id(
         "pol",

@@ -51,8 +51,8 @@ class SiteForm(ServiceForm):
     )
     rules = RuleLines(
         help_text=(
-            "One pattern and policy id per line, as in “/premium/* pol_…”. Pages of a pattern without a policy are "
-            "unknown. The longest matching pattern applies."
+            "One pattern and policy id per line, as in “/premium/* pol_…”. A pattern is the beginning of a path; a "
+            "final $ ends it. Pages of a pattern without a policy are unknown. The longest matching pattern applies."
         ),
     )
 

@@ -216,6 +216,16 @@ def test_caddys_own_lines_are_counted_and_its_flattened_ones_refused(account, tm
     assert refused(only, message="Nothing can be imported from 1 lines: 1 without a request.")["malformed"] == 0
 
 
+def test_what_was_no_request_is_counted_as_such_and_not_as_malformed(account, tmp_path):
+    publisher(account)
+    head = f'{ADDRESS} - - {TIME} "'
+    no_requests = [f'{head}-" 400 0 "-" "-"', f'{head}" 408 0 "-" "-"', rf'{head}\x16\x03\x01\x02" 400 150 "-" "-"']
+    page = combined(YESTERDAY, "/premium/a", BROWSER)
+    answered = f'{head}-" 200 150 "-" "-"'
+    result = run(written(tmp_path / "access.log", [page, *no_requests, answered]))
+    assert (result["imported"], result["skipped"]["notRequests"], result["malformed"]) == (1, 3, 1)
+
+
 def cloudfront(path, query="-", status="200"):
     times = [f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}"]
     return "\t".join([*times, ADDRESS, "GET", "d1.example", path, status, "-", BOT, query, "FRA", "pub.example"])

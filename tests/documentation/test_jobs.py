@@ -47,9 +47,11 @@ def explained(replies: Replies) -> None:
 
 
 def rotated(replies: Replies) -> None:
-    made, audit = replies
+    made, audit, decisions, customer, merged = replies
     assert made["key"].startswith("svc_sk_")
-    assert audit["object"] == "list"
+    assert (audit["object"], decisions["object"]) == ("list", "list")
+    assert customer["id"] == made["id"]
+    assert merged["error"]["code"] == "resource_not_found"  # this key never was a customer's
 
 
 def changed(replies: Replies) -> None:

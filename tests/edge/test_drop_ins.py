@@ -67,7 +67,8 @@ def test_the_worker_passes_the_visitor_and_denials_on(tmp_path):
         denied = {"x-access-decision": "deny", "crawler-price": "USD 0.01", "x-access-id": "dec_x"}
         reply = worked(tmp_path, status, denied)
         assert (reply["status"], reply["body"], reply["headers"]["crawler-price"]) == (status, "refused", "USD 0.01")
-        assert "x-access-id" not in reply["headers"]
+        assert reply["headers"]["x-access-id"] == "dec_x"  # the reference that a refused visitor can name
+        assert "x-access-decision" not in reply["headers"]
     licensed = {"x-access-decision": "allow", "x-access-cache": "private"}
     assert worked(tmp_path, 200, licensed)["headers"]["cache-control"] == "private"
     assert "cache-control" not in worked(tmp_path, 200, {"x-access-decision": "allow"})["headers"]

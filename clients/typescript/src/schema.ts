@@ -3913,7 +3913,7 @@ export interface components {
         /** @description A path pattern and the policy of its pages. */
         SiteRule: {
             /**
-             * @description The beginning of a path; `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
+             * @description The beginning of a path: `/feed.xml` also matches `/feed.xmlx`, `/feed.xml$` does not. `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
              * @example /premium/*
              */
             pattern: string;
@@ -3923,7 +3923,7 @@ export interface components {
         /** @description A path pattern and the policy of its pages. */
         SiteRuleRequest: {
             /**
-             * @description The beginning of a path; `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
+             * @description The beginning of a path: `/feed.xml` also matches `/feed.xmlx`, `/feed.xml$` does not. `*` stands for anything (at most 10 times) and a final `$` for the end. The longest wins.
              * @example /premium/*
              */
             pattern: string;

@@ -15,6 +15,7 @@ from tests.faults.proxies.pages import (
     PUBLIC,
     exchange,
     is_served,
+    visited,
 )
 from tests.faults.proxies.programs import HOST, NAMED_IN_NGINX, Place, running, status_at
 from tests.services import free_port
@@ -61,6 +62,9 @@ def test_while_the_service_answers_with_errors_only_5xx_keep_open_pages_open(pro
                 terms = exchange(at.port, f"GET /license.xml HTTP/1.0\r\nHost: {HOST}\r\n\r\n".encode())
                 assert terms.startswith(b"http/1.1 503 ")
                 assert b"retry-after: 10\r\ncache-control: no-store" in terms
+                closed = visited(at.port, "/licensed/a.css")
+                assert b"content-type: text/html\r\n" in closed
+                assert b"please try again in a few seconds." in closed
             forged = "".join(f"{name}: {value}\r\n" for name, value in FORGED.items())
             for path in (*OPEN, *PUBLIC):
                 head = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{forged}Connection: close\r\n\r\n"
