@@ -32,8 +32,11 @@ const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-pol
 const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
 const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
+const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
+const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0' by the last answer, absent before the first one
-const REFUSED_HOST = 'content_licensing_refused_host'; // option: the host that the key is not for
+const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that the key is not for, with the day of the last visit
+const MAX_HOSTS = 10; // of these
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option
 const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
@@ -352,11 +355,6 @@ function decide(string $url, string $method): Verdict
         return refusal(431, "The request's headers are too large.");
     }
     $answer = ask('/v1/access/middleware', $question);
-    $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
-    $host = (string) wp_parse_url($url, PHP_URL_HOST);
-    if (!is_wp_error($answer)) {
-        remember(REFUSED_HOST, $is_for_another_host ? $host : '');
-    }
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
@@ -367,8 +365,14 @@ function decide(string $url, string $method): Verdict
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
+    $host = (string) wp_parse_url($url, PHP_URL_HOST);
+    $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
+    note_host($host, $is_for_another_host);
     if ($is_for_another_host) {
-        log_once('host_not_allowed', 'Everybody is refused: ' . wrong_host($host));
+        log_once("host_not_allowed $host", "Visits of $host are not decided: " . wrong_host($host));
+        if (observes() && get_option(REFUSES_NOBODY) !== '0') { // a visitor may choose the host, so a site that enforces stays closed
+            return new Verdict(null, ['cache-control' => 'private']);
+        }
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
         remember(REFUSES_NOBODY, $refuses_nobody ? '1' : '0');
     }
@@ -420,6 +424,20 @@ function note_outage($answer): void
     $kept = strstr((string) get_option(OUTAGE, ''), 'UTC: ');
     if (!in_array($code, NO_CAUSES, true) && without_digits((string) $kept) !== without_digits("UTC: $line")) {
         update_option(OUTAGE, gmdate('Y-m-d H:i') . " UTC: $line");
+    }
+}
+
+/** Keep for wp-admin that the key is not for the host, until it is, or nobody visits the host for a day. */
+function note_host(string $host, bool $is_refused): void
+{
+    $before = (array) get_option(REFUSED_HOSTS, []);
+    $hosts = array_filter($before, fn ($day) => $day >= gmdate('Y-m-d', time() - DAY_IN_SECONDS));
+    unset($hosts[$host]);
+    if ($is_refused) {
+        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_HOSTS);
+    }
+    if ($hosts != $before) { // in any order
+        update_option(REFUSED_HOSTS, $hosts);
     }
 }
 
@@ -491,7 +509,8 @@ function question(string $url, string $method): array
 }
 
 /**
- * Ask the service. After a timeout it is not asked for PAUSE seconds. A missing constant counts as an outage.
+ * Ask the service. After a timeout it is not asked for PAUSE seconds, and then by one visit, until it answers. A missing
+ * constant counts as an outage.
  *
  * @return array|\WP_Error
  */
@@ -500,18 +519,35 @@ function ask(string $path, array $headers)
     if (missing_constants()) {
         return new \WP_Error('unconfigured', undefined_constants());
     }
-    if (get_transient(PAUSED)) {
+    $tried_at = (int) get_transient(PAUSED);
+    if (time() < $tried_at) {
         return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
     $options['user-agent'] = $headers['user-agent'] ?? '';
+    if ($tried_at) {
+        pause(); // for the other visits
+    }
     $begin = microtime(true);
     $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
-    if (is_wp_error($answer) && microtime(true) - $begin >= TIMEOUT / 2) { // not a refused connection
-        set_transient(PAUSED, 1, PAUSE);
+    $took = microtime(true) - $begin;
+    if (is_wp_error($answer) && $took >= TIMEOUT / 2) { // not a refused connection
+        pause();
+        return $answer;
     }
+    if ($tried_at) {
+        delete_transient(PAUSED);
+    }
+    $slow = $took < SLOW_SECONDS ? 0 : min((int) get_option(SLOW) + 1, SLOW_ANSWERS);
+    remember(SLOW, $slow ? (string) $slow : '');
     return $answer;
+}
+
+/** Note when the service is to be tried again. The note stays until it answers. */
+function pause(): void
+{
+    set_transient(PAUSED, time() + PAUSE);
 }
 
 function picked(array $answer, array $names): array
@@ -555,7 +591,8 @@ function undefined_constants(): string
 
 function wrong_host(string $host): string
 {
-    return "CONTENT_LICENSING_KEY is not for $host. Use a key that has $host in its allowedHosts.";
+    return "CONTENT_LICENSING_KEY is not for $host. If this is another name of your site, add it to the site's aliases in the "
+        . "service. Otherwise use a key that has $host in its allowedHosts.";
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
@@ -593,9 +630,13 @@ function problems(): array
         $problems[] = 'visits are not decided. ' . rtrim($outage, '. ') . '. Until the service decides, '
             . (observes() ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
     }
-    $refused_host = (string) get_option(REFUSED_HOST, '');
-    if ($refused_host !== '') {
-        $problems[] = 'everybody but editors is refused: ' . wrong_host($refused_host);
+    if ((int) get_option(SLOW) === SLOW_ANSWERS) {
+        $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
+            . 'for them. See its load, and the network between.';
+    }
+    foreach (array_keys((array) get_option(REFUSED_HOSTS, [])) as $host) {
+        $problems[] = "visits of $host are not decided. " . wrong_host($host)
+            . ' Until then, a site that enforces refuses everybody there but editors.';
     }
     if (!defined('CONTENT_LICENSING_OPEN_PATHS') && get_option(REFUSES_NOBODY) === '0') {
         $problems[] = 'the site enforces, but while the service is down, every page is open to everybody: define '
