@@ -2,6 +2,7 @@
 /**
  * Plugin Name: Content Access Licensing
  * Description: Asks the Content Access Licensing API about each visit before WordPress answers it, and publishes the terms.
+ * Version: 0.2.0
  * Requires at least: 6.0
  * Requires PHP: 7.4
  * License: Apache-2.0
@@ -39,11 +40,13 @@ const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that t
 const MAX_HOSTS = 10; // of these
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option
+const SERVES_TERMS = 'content_licensing_serves_terms'; // option: folder() when a request for the terms last reached the plugin
 const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
+const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
@@ -79,6 +82,7 @@ add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redire
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
+register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
 
 /** Ask as soon as WordPress knows the page, unless it redirects or answers a sitemap first: nobody is charged for these. */
 function guard_early(): void
@@ -172,6 +176,7 @@ function guard_rest($result, $server, $request)
     if ($verdict->status === null) {
         return $result;
     }
+    unset($_GET['_envelope']); // which would make the status 200
     $body = json_decode($verdict->body, true);
     return new \WP_REST_Response($body ?? ['message' => wp_strip_all_tags($verdict->body)], $verdict->status);
 }
@@ -461,7 +466,7 @@ function outage($answer): array
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
-    $error = $status >= 500 ? json_decode($body, true)['error'] ?? null : null;
+    $error = $status >= 500 || $status === 429 ? json_decode($body, true)['error'] ?? null : null;
     if (is_string($error['code'] ?? null)) { // such as a wrong key
         return [$error['code'], "The licensing service cannot be used: {$error['code']}. " . ($error['message'] ?? '')];
     }
@@ -601,10 +606,24 @@ function stays_open(string $url): bool
     if (observes()) {
         return true;
     }
+    return names_page($url) && is_open_path($url);
+}
+
+function is_open_path(string $url): bool
+{
     $path = preg_replace('#^[^:]*://[^/?]*|\?.*$#s', '', $url) ?: '/';
     $decoded = rawurldecode($path); // the expression may have letters as people write them
-    return names_page($url) && !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
+    return !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
         && (@preg_match(open_paths(), $path) === 1 || @preg_match(open_paths() . 'u', $decoded) === 1);
+}
+
+/** Whether the open paths include the front page, or one of the newest posts and pages or of the categories. */
+function opens_a_page(): bool
+{
+    $posts = get_posts(['post_type' => get_post_types(['public' => true]), 'numberposts' => NEWEST]);
+    $categories = get_terms(['taxonomy' => 'category', 'number' => NEWEST]);
+    $urls = [home_url('/'), ...array_map('get_permalink', $posts), ...array_map('get_term_link', $categories)];
+    return (bool) array_filter($urls, __NAMESPACE__ . '\is_open_path');
 }
 
 function open_paths(): string
@@ -642,18 +661,26 @@ function problems(): array
         $problems[] = 'the site enforces, but while the service is down, every page is open to everybody: define '
             . 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php.';
     }
+    if (folder() !== '' && get_option(SERVES_TERMS) !== folder()) {
+        $problems[] = 'WordPress is in the folder ' . folder() . '/, so the web server has to pass /license.xml and the other terms to it, as '
+            . 'the guide says (Terms). This notice ends with the first visit of /license.xml.';
+    }
     $types = get_post_types(['_builtin' => false, 'publicly_queryable' => true, 'rewrite' => false]);
     if (!get_option('permalink_structure')) {
         $problems[] = 'the plugin needs pretty permalinks (Settings › Permalinks). Without them, a site that enforces '
-            . 'refuses all posts and pages, archives and the REST API, except the front page.';
+            . 'refuses all posts and pages, archives and the REST API, except the front page, searches and the feed of the site.';
     } elseif ($types) {
         $problems[] = 'a site that enforces refuses the pages of these post types, because their permalinks have no path '
             . '(rewrite is false): ' . implode(', ', $types) . '.';
     }
-    if (defined('CONTENT_LICENSING_OPEN_PATHS')
-        && (@preg_match(open_paths(), '') === false || @preg_match(open_paths() . 'u', '') === false)) {
-        $problems[] = 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php is not a valid regular expression. While the service '
-            . 'is down, a site that enforces refuses every page.';
+    if (!defined('CONTENT_LICENSING_OPEN_PATHS') || CONTENT_LICENSING_OPEN_PATHS === '') {
+        return $problems;
+    }
+    $is_valid = @preg_match(open_paths(), '') !== false && @preg_match(open_paths() . 'u', '') !== false;
+    if (!$is_valid || !opens_a_page()) {
+        $problems[] = 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php ' . ($is_valid ? 'matches neither the front page nor one of the newest '
+            . 'posts, pages and categories. It has to match the whole path, such as /about/, and has no delimiters'
+            : 'is not a valid regular expression') . '. While the service is down, a site that enforces refuses every such page.';
     }
     return $problems;
 }
@@ -695,6 +722,7 @@ function serve_terms(): void
     if (!in_array($path, TERMS, true)) {
         return;
     }
+    remember(SERVES_TERMS, folder());
     $answer = ask($path, terms_headers());
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_published = $status === 200 || $status === 404;
@@ -708,6 +736,12 @@ function serve_terms(): void
     status_header($shown->status);
     echo $shown->body;
     exit;
+}
+
+/** Return the folder of WordPress, such as /blog; empty for the root. */
+function folder(): string
+{
+    return untrailingslashit((string) wp_parse_url(home_url(), PHP_URL_PATH));
 }
 
 function terms_headers(): array
@@ -734,4 +768,27 @@ function add_robots(string $own): string
         }
     }
     return rtrim("$own\n{$kept['text']}") . "\n";
+}
+
+/** Delete the options and transients, on each site of a network. */
+function uninstall(): void
+{
+    if (!is_multisite()) {
+        delete_options();
+        return;
+    }
+    foreach (get_sites(['fields' => 'ids', 'number' => 0]) as $site) {
+        switch_to_blog($site);
+        delete_options();
+        restore_current_blog();
+    }
+}
+
+function delete_options(): void
+{
+    global $wpdb;
+    $own = "REGEXP '^(_transient_(timeout_)?)?content_licensing_'";
+    foreach ($wpdb->get_col("SELECT option_name FROM $wpdb->options WHERE option_name $own") as $name) {
+        delete_option($name);
+    }
 }

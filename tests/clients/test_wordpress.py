@@ -161,6 +161,7 @@ def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
     assert (form.status_code, SECRET in form.text) == (402, False)
     batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
     assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
+    assert visit.get(f"/wp-json/wp/v2/posts/{number}?_envelope=1").status_code == 402
     assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
     open_post = visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}")
     assert (open_post.status_code, open_post.headers["Link"].count('rel="license"')) == (200, 1)

@@ -152,3 +152,27 @@ def test_the_admin_says_that_the_service_is_slow(
             assert (count, problem in admin.get("/wp-admin/edit.php").text) == (count, is_shown)
         visit.get("/free/free-post/")
         assert problem not in admin.get("/wp-admin/edit.php").text
+
+
+def test_the_admin_says_what_is_wrong_with_the_settings(admin: httpx.Client, stranger: WordPress):
+    for paths, is_shown in (("#^/.*$#", True), ("/about", True), ("/about/", False), ("", False)):
+        with stranger.configured(CONTENT_LICENSING_OPEN_PATHS=paths):
+            page = admin.get("/wp-admin/edit.php").text
+            assert (paths, "matches neither the front page nor one of the newest" in page) == (paths, is_shown)
+    with stranger.configured(WP_HOME=f"http://{HOST}/blog"):
+        assert "WordPress is in the folder /blog/" in admin.get("/wp-admin/edit.php").text
+        admin.get("/license.xml")  # as the web server passes it on
+        assert "WordPress is in the folder" not in admin.get("/wp-admin/edit.php").text
+
+
+def test_a_plugin_that_is_deleted_leaves_nothing_behind(visit: httpx.Client, stranger: WordPress):
+    def left() -> list[str]:
+        names = "SELECT option_name FROM wp_options WHERE option_name LIKE '%content_licensing%'"
+        return stranger.evaluated(f'echo implode(" ", $GLOBALS["wpdb"]->get_col("{names}"));').split()
+
+    statuses(visit)
+    assert {"content_licensing_outage", "content_licensing_refuses_nobody"} <= set(left())
+    stranger.evaluated(
+        "require_once ABSPATH . 'wp-admin/includes/plugin.php'; uninstall_plugin('content-access-licensing.php');"
+    )
+    assert left() == []
