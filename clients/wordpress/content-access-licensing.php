@@ -2,6 +2,7 @@
 /**
  * Plugin Name: Content Access Licensing
  * Description: Asks the Content Access Licensing API about each visit before WordPress answers it, and publishes the terms.
+ * Version: 0.2.0
  * Requires at least: 6.0
  * Requires PHP: 7.4
  * License: Apache-2.0
@@ -32,15 +33,20 @@ const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-pol
 const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
 const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
+const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
+const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0' by the last answer, absent before the first one
-const REFUSED_HOST = 'content_licensing_refused_host'; // option: the host that the key is not for
+const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that the key is not for, with the day of the last visit
+const MAX_HOSTS = 10; // of these
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option
+const SERVES_TERMS = 'content_licensing_serves_terms'; // option: folder() when a request for the terms last reached the plugin
 const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
+const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
@@ -76,6 +82,7 @@ add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redire
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
+register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
 
 /** Ask as soon as WordPress knows the page, unless it redirects or answers a sitemap first: nobody is charged for these. */
 function guard_early(): void
@@ -169,6 +176,7 @@ function guard_rest($result, $server, $request)
     if ($verdict->status === null) {
         return $result;
     }
+    unset($_GET['_envelope']); // which would make the status 200
     $body = json_decode($verdict->body, true);
     return new \WP_REST_Response($body ?? ['message' => wp_strip_all_tags($verdict->body)], $verdict->status);
 }
@@ -352,11 +360,6 @@ function decide(string $url, string $method): Verdict
         return refusal(431, "The request's headers are too large.");
     }
     $answer = ask('/v1/access/middleware', $question);
-    $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
-    $host = (string) wp_parse_url($url, PHP_URL_HOST);
-    if (!is_wp_error($answer)) {
-        remember(REFUSED_HOST, $is_for_another_host ? $host : '');
-    }
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
@@ -367,8 +370,14 @@ function decide(string $url, string $method): Verdict
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
+    $host = (string) wp_parse_url($url, PHP_URL_HOST);
+    $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
+    note_host($host, $is_for_another_host);
     if ($is_for_another_host) {
-        log_once('host_not_allowed', 'Everybody is refused: ' . wrong_host($host));
+        log_once("host_not_allowed $host", "Visits of $host are not decided: " . wrong_host($host));
+        if (observes() && get_option(REFUSES_NOBODY) !== '0') { // a visitor may choose the host, so a site that enforces stays closed
+            return new Verdict(null, ['cache-control' => 'private']);
+        }
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
         remember(REFUSES_NOBODY, $refuses_nobody ? '1' : '0');
     }
@@ -423,6 +432,20 @@ function note_outage($answer): void
     }
 }
 
+/** Keep for wp-admin that the key is not for the host, until it is, or nobody visits the host for a day. */
+function note_host(string $host, bool $is_refused): void
+{
+    $before = (array) get_option(REFUSED_HOSTS, []);
+    $hosts = array_filter($before, fn ($day) => $day >= gmdate('Y-m-d', time() - DAY_IN_SECONDS));
+    unset($hosts[$host]);
+    if ($is_refused) {
+        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_HOSTS);
+    }
+    if ($hosts != $before) { // in any order
+        update_option(REFUSED_HOSTS, $hosts);
+    }
+}
+
 /** Return the text without numbers, such as milliseconds, which change each time. */
 function without_digits(string $text): string
 {
@@ -443,7 +466,7 @@ function outage($answer): array
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
-    $error = $status >= 500 ? json_decode($body, true)['error'] ?? null : null;
+    $error = $status >= 500 || $status === 429 ? json_decode($body, true)['error'] ?? null : null;
     if (is_string($error['code'] ?? null)) { // such as a wrong key
         return [$error['code'], "The licensing service cannot be used: {$error['code']}. " . ($error['message'] ?? '')];
     }
@@ -491,7 +514,8 @@ function question(string $url, string $method): array
 }
 
 /**
- * Ask the service. After a timeout it is not asked for PAUSE seconds. A missing constant counts as an outage.
+ * Ask the service. After a timeout it is not asked for PAUSE seconds, and then by one visit, until it answers. A missing
+ * constant counts as an outage.
  *
  * @return array|\WP_Error
  */
@@ -500,18 +524,35 @@ function ask(string $path, array $headers)
     if (missing_constants()) {
         return new \WP_Error('unconfigured', undefined_constants());
     }
-    if (get_transient(PAUSED)) {
+    $tried_at = (int) get_transient(PAUSED);
+    if (time() < $tried_at) {
         return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
     $options['user-agent'] = $headers['user-agent'] ?? '';
+    if ($tried_at) {
+        pause(); // for the other visits
+    }
     $begin = microtime(true);
     $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
-    if (is_wp_error($answer) && microtime(true) - $begin >= TIMEOUT / 2) { // not a refused connection
-        set_transient(PAUSED, 1, PAUSE);
+    $took = microtime(true) - $begin;
+    if (is_wp_error($answer) && $took >= TIMEOUT / 2) { // not a refused connection
+        pause();
+        return $answer;
     }
+    if ($tried_at) {
+        delete_transient(PAUSED);
+    }
+    $slow = $took < SLOW_SECONDS ? 0 : min((int) get_option(SLOW) + 1, SLOW_ANSWERS);
+    remember(SLOW, $slow ? (string) $slow : '');
     return $answer;
+}
+
+/** Note when the service is to be tried again. The note stays until it answers. */
+function pause(): void
+{
+    set_transient(PAUSED, time() + PAUSE);
 }
 
 function picked(array $answer, array $names): array
@@ -555,7 +596,8 @@ function undefined_constants(): string
 
 function wrong_host(string $host): string
 {
-    return "CONTENT_LICENSING_KEY is not for $host. Use a key that has $host in its allowedHosts.";
+    return "CONTENT_LICENSING_KEY is not for $host. If this is another name of your site, add it to the site's aliases in the "
+        . "service. Otherwise use a key that has $host in its allowedHosts.";
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
@@ -564,10 +606,24 @@ function stays_open(string $url): bool
     if (observes()) {
         return true;
     }
+    return names_page($url) && is_open_path($url);
+}
+
+function is_open_path(string $url): bool
+{
     $path = preg_replace('#^[^:]*://[^/?]*|\?.*$#s', '', $url) ?: '/';
     $decoded = rawurldecode($path); // the expression may have letters as people write them
-    return names_page($url) && !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
+    return !preg_match(DOUBTFUL, $path) && !preg_match(DOUBTFUL, $decoded)
         && (@preg_match(open_paths(), $path) === 1 || @preg_match(open_paths() . 'u', $decoded) === 1);
+}
+
+/** Whether the open paths include the front page, or one of the newest posts and pages or of the categories. */
+function opens_a_page(): bool
+{
+    $posts = get_posts(['post_type' => get_post_types(['public' => true]), 'numberposts' => NEWEST]);
+    $categories = get_terms(['taxonomy' => 'category', 'number' => NEWEST]);
+    $urls = [home_url('/'), ...array_map('get_permalink', $posts), ...array_map('get_term_link', $categories)];
+    return (bool) array_filter($urls, __NAMESPACE__ . '\is_open_path');
 }
 
 function open_paths(): string
@@ -593,26 +649,38 @@ function problems(): array
         $problems[] = 'visits are not decided. ' . rtrim($outage, '. ') . '. Until the service decides, '
             . (observes() ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
     }
-    $refused_host = (string) get_option(REFUSED_HOST, '');
-    if ($refused_host !== '') {
-        $problems[] = 'everybody but editors is refused: ' . wrong_host($refused_host);
+    if ((int) get_option(SLOW) === SLOW_ANSWERS) {
+        $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
+            . 'for them. See its load, and the network between.';
+    }
+    foreach (array_keys((array) get_option(REFUSED_HOSTS, [])) as $host) {
+        $problems[] = "visits of $host are not decided. " . wrong_host($host)
+            . ' Until then, a site that enforces refuses everybody there but editors.';
     }
     if (!defined('CONTENT_LICENSING_OPEN_PATHS') && get_option(REFUSES_NOBODY) === '0') {
         $problems[] = 'the site enforces, but while the service is down, every page is open to everybody: define '
             . 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php.';
     }
+    if (folder() !== '' && get_option(SERVES_TERMS) !== folder()) {
+        $problems[] = 'WordPress is in the folder ' . folder() . '/, so the web server has to pass /license.xml and the other terms to it, as '
+            . 'the guide says (Terms). This notice ends with the first visit of /license.xml.';
+    }
     $types = get_post_types(['_builtin' => false, 'publicly_queryable' => true, 'rewrite' => false]);
     if (!get_option('permalink_structure')) {
         $problems[] = 'the plugin needs pretty permalinks (Settings › Permalinks). Without them, a site that enforces '
-            . 'refuses all posts and pages, archives and the REST API, except the front page.';
+            . 'refuses all posts and pages, archives and the REST API, except the front page, searches and the feed of the site.';
     } elseif ($types) {
         $problems[] = 'a site that enforces refuses the pages of these post types, because their permalinks have no path '
             . '(rewrite is false): ' . implode(', ', $types) . '.';
     }
-    if (defined('CONTENT_LICENSING_OPEN_PATHS')
-        && (@preg_match(open_paths(), '') === false || @preg_match(open_paths() . 'u', '') === false)) {
-        $problems[] = 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php is not a valid regular expression. While the service '
-            . 'is down, a site that enforces refuses every page.';
+    if (!defined('CONTENT_LICENSING_OPEN_PATHS') || CONTENT_LICENSING_OPEN_PATHS === '') {
+        return $problems;
+    }
+    $is_valid = @preg_match(open_paths(), '') !== false && @preg_match(open_paths() . 'u', '') !== false;
+    if (!$is_valid || !opens_a_page()) {
+        $problems[] = 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php ' . ($is_valid ? 'matches neither the front page nor one of the newest '
+            . 'posts, pages and categories. It has to match the whole path, such as /about/, and has no delimiters'
+            : 'is not a valid regular expression') . '. While the service is down, a site that enforces refuses every such page.';
     }
     return $problems;
 }
@@ -654,6 +722,7 @@ function serve_terms(): void
     if (!in_array($path, TERMS, true)) {
         return;
     }
+    remember(SERVES_TERMS, folder());
     $answer = ask($path, terms_headers());
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_published = $status === 200 || $status === 404;
@@ -667,6 +736,12 @@ function serve_terms(): void
     status_header($shown->status);
     echo $shown->body;
     exit;
+}
+
+/** Return the folder of WordPress, such as /blog; empty for the root. */
+function folder(): string
+{
+    return untrailingslashit((string) wp_parse_url(home_url(), PHP_URL_PATH));
 }
 
 function terms_headers(): array
@@ -693,4 +768,27 @@ function add_robots(string $own): string
         }
     }
     return rtrim("$own\n{$kept['text']}") . "\n";
+}
+
+/** Delete the options and transients, on each site of a network. */
+function uninstall(): void
+{
+    if (!is_multisite()) {
+        delete_options();
+        return;
+    }
+    foreach (get_sites(['fields' => 'ids', 'number' => 0]) as $site) {
+        switch_to_blog($site);
+        delete_options();
+        restore_current_blog();
+    }
+}
+
+function delete_options(): void
+{
+    global $wpdb;
+    $own = "REGEXP '^(_transient_(timeout_)?)?content_licensing_'";
+    foreach ($wpdb->get_col("SELECT option_name FROM $wpdb->options WHERE option_name $own") as $name) {
+        delete_option($name);
+    }
 }

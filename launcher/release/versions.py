@@ -11,6 +11,8 @@ from launcher.processes import ROOT, RunError
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 PROJECTS = ("pyproject.toml", "clients/python/pyproject.toml")
 PACKAGES = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
+PLUGIN = "clients/wordpress/content-access-licensing.php"
+PLUGIN_VERSION = r"^ \* Version: (\S+)$"
 
 
 def project_version(folder: Path) -> str:
@@ -20,6 +22,7 @@ def project_version(folder: Path) -> str:
 def client_versions(folder: Path) -> dict[str, str]:
     """Return the version that each client's file has."""
     versions = {name: tomllib.loads((folder / name).read_text())["project"]["version"] for name in PROJECTS[1:]}
+    versions[PLUGIN] = " ".join(re.findall(PLUGIN_VERSION, (folder / PLUGIN).read_text(), re.MULTILINE))
     return versions | {name: json.loads((folder / name).read_text())["version"] for name in PACKAGES}
 
 
@@ -29,6 +32,7 @@ def prepare(version: str, today: date, root: Path = ROOT) -> None:
         raise RunError(f"{version} is no version such as 0.3.0.")
     for name in PROJECTS:
         substitute(root / name, r'^version = "[^"]+"', f'version = "{version}"', 1)
+    substitute(root / PLUGIN, PLUGIN_VERSION, f" * Version: {version}", 1)
     substitute(root / PACKAGES[0], r'"version": "[^"]+"', f'"version": "{version}"', 1)
     # The lock names the package itself twice, before all others.
     substitute(root / PACKAGES[1], r'"version": "[^"]+"', f'"version": "{version}"', 2)

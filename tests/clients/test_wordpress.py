@@ -161,6 +161,7 @@ def test_no_other_url_shows_what_is_sold(visit: httpx.Client, blog: WordPress):
     assert (form.status_code, SECRET in form.text) == (402, False)
     batch = {"requests": [{"path": f"/wp/v2/posts/{number}", "method": "GET"}]}
     assert SECRET not in visit.post("/wp-json/batch/v1", json=batch).text
+    assert visit.get(f"/wp-json/wp/v2/posts/{number}?_envelope=1").status_code == 402
     assert visit.get(f"/wp-json/wp/v2/posts/{number}").status_code == 402
     open_post = visit.get(f"/wp-json/wp/v2/posts/{blog.posts['free']}")
     assert (open_post.status_code, open_post.headers["Link"].count('rel="license"')) == (200, 1)
@@ -403,15 +404,19 @@ def test_a_key_for_another_host_refuses_everybody_and_the_admin_says_why(
 ):
     fields: Any = {"type": "secret", "permissions": ["access:check"], "allowedHosts": ["other.example"]}
     key = client.create_api_key({"name": "Elsewhere", **fields})["key"]
+    problem = f"CONTENT_LICENSING_KEY is not for {HOST}"
     with blog.client() as reader, blog.configured(CONTENT_LICENSING_KEY=key):
         for _ in range(2):
             assert reader.get("/free/free-post/", headers=BROWSER).status_code == 403
         log_in(visit)
-        assert f"CONTENT_LICENSING_KEY is not for {HOST}" in visit.get("/wp-admin/edit.php").text
-    assert blog.log.read_text().count(f"CONTENT_LICENSING_KEY is not for {HOST}") == 1
+        assert problem in visit.get("/wp-admin/edit.php").text
+        with blog.configured(WP_HOME="http://other.example"):
+            reader.get("/free/free-post/", headers={"Host": "other.example"})
+        assert problem in visit.get("/wp-admin/edit.php").text  # though the key is for the other host
+    assert blog.log.read_text().count(problem) == 1
     with blog.client() as reader:
         assert reader.get("/free/free-post/").status_code == 200
-    assert "CONTENT_LICENSING_KEY is not for" not in visit.get("/wp-admin/edit.php").text
+    assert problem not in visit.get("/wp-admin/edit.php").text
 
 
 def test_the_admin_says_that_a_site_which_enforces_needs_its_open_paths(

@@ -1,14 +1,16 @@
 """The plugin for WordPress without a decision: wrong settings, wrong keys, and a service that does not answer."""
 
+import select
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
 from content_access_licensing import Client
 
-from tests.clients.wordpress import HOST, WordPress, log_in, wordpress
+from tests.clients.wordpress import HOST, SECRET, WordPress, log_in, wordpress
 from tests.faults.harness import Deployment, eventually
 from tests.services import free_port
 
@@ -96,6 +98,19 @@ def test_the_admin_says_why_visits_are_not_decided_until_one_is(
         assert shows("cannot be used: ", "every page is open")
 
 
+def test_a_site_that_observes_refuses_nobody_though_the_key_is_for_another_host(
+    visit: httpx.Client, admin: httpx.Client, stranger: WordPress, client: Client
+):
+    problem = f"visits of {HOST} are not decided. CONTENT_LICENSING_KEY is not for {HOST}"
+    for host, is_shown in ((HOST, False), ("other.example", True)):
+        fields: Any = {"name": host, "type": "secret", "permissions": ["access:check"], "allowedHosts": [host]}
+        with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
+            page = visit.get("/premium/premium-post/")
+        assert (host, page.status_code, SECRET in page.text) == (host, 200, True)
+        assert (host, problem in admin.get("/wp-admin/edit.php").text) == (host, is_shown)
+    assert page.headers["Cache-Control"] == "private"
+
+
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
@@ -113,3 +128,51 @@ def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_facto
         silent.accept()[0].close()
         with pytest.raises(BlockingIOError):  # it is not asked again for ten seconds
             silent.accept()
+        with ThreadPoolExecutor() as pool:
+            first = pool.submit(visit.get, "/free/free-post/?later=11")
+            assert select.select([silent], [], [], 60)[0]
+            with alone.client() as other:  # while one visit tries it again
+                assert other.get("/free/free-post/?later=11").status_code == 200
+            assert not first.done()
+            assert first.result().status_code == 200
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+
+
+def test_the_admin_says_that_the_service_is_slow(
+    visit: httpx.Client, admin: httpx.Client, stranger: WordPress, client: Client
+):
+    fields: Any = {"name": "Slow", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+    problem = "the licensing service took over a second for each of its last 10 answers"
+    with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
+        for count, is_shown in ((9, False), (1, True)):
+            for _ in range(count):
+                visit.get("/free/free-post/?took=1.2")
+            assert (count, problem in admin.get("/wp-admin/edit.php").text) == (count, is_shown)
+        visit.get("/free/free-post/")
+        assert problem not in admin.get("/wp-admin/edit.php").text
+
+
+def test_the_admin_says_what_is_wrong_with_the_settings(admin: httpx.Client, stranger: WordPress):
+    for paths, is_shown in (("#^/.*$#", True), ("/about", True), ("/about/", False), ("", False)):
+        with stranger.configured(CONTENT_LICENSING_OPEN_PATHS=paths):
+            page = admin.get("/wp-admin/edit.php").text
+            assert (paths, "matches neither the front page nor one of the newest" in page) == (paths, is_shown)
+    with stranger.configured(WP_HOME=f"http://{HOST}/blog"):
+        assert "WordPress is in the folder /blog/" in admin.get("/wp-admin/edit.php").text
+        admin.get("/license.xml")  # as the web server passes it on
+        assert "WordPress is in the folder" not in admin.get("/wp-admin/edit.php").text
+
+
+def test_a_plugin_that_is_deleted_leaves_nothing_behind(visit: httpx.Client, stranger: WordPress):
+    def left() -> list[str]:
+        names = "SELECT option_name FROM wp_options WHERE option_name LIKE '%content_licensing%'"
+        return stranger.evaluated(f'echo implode(" ", $GLOBALS["wpdb"]->get_col("{names}"));').split()
+
+    statuses(visit)
+    assert {"content_licensing_outage", "content_licensing_refuses_nobody"} <= set(left())
+    stranger.evaluated(
+        "require_once ABSPATH . 'wp-admin/includes/plugin.php'; uninstall_plugin('content-access-licensing.php');"
+    )
+    assert left() == []

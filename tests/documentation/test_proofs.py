@@ -81,6 +81,7 @@ PROOFS = [
     ("docs/guides/clients.md", ["FREE=", "import { expressGate }"], "test_a_site_of_express_refuses_unknown_pages"),
     ("docs/reference/edge.md", ["entryPoints:"], "test_a_service_that_stalled_is_not_asked_for_some_seconds"),
     ("docs/guides/wordpress.md", ["fastcgi_cache_bypass"], "For a cache of yours, as with proxy_cache."),
+    ("docs/guides/wordpress.md", ["rewrite ^/(license", "RewriteEngine"], "For a web server of yours."),
     ("docs/guides/wordpress.md", ["api", "FREE="], "test_the_sites_of_the_guide_to_wordpress"),
     ("docs/guides/wordpress.md", ["define('CONTENT_LICENSING_URL'"],
      "test_while_the_service_stalls_a_site_that_observes_stays_open"),

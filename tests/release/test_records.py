@@ -24,7 +24,7 @@ def test_the_clients_have_the_version_of_the_service():
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Return a copy of the files that have the version."""
-    for name in (*versions.PROJECTS, *versions.PACKAGES):
+    for name in (*versions.PROJECTS, *versions.PACKAGES, versions.PLUGIN):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)

@@ -81,6 +81,11 @@ class WordPress:
     log: Path
     config: Path
 
+    def evaluated(self, code: str) -> str:
+        """Return what the code prints in WordPress, as a plugin would run it."""
+        (self.config.parent / "code.php").write_text(f"<?php\nrequire __DIR__ . '/wp-load.php';\n{code}\n")
+        return ran("php", self.config.parent / "code.php", cwd=self.config.parent)
+
     @contextmanager
     def configured(self, **constants: str | None) -> Iterator[None]:
         """Define constants of wp-config.php differently, or further ones; None leaves one out."""

@@ -1,11 +1,17 @@
 <?php
-/** Let the plugin's clock be ?later seconds ahead, and its requests fail with the message ?failure. */
+/** Let the plugin's clock be ?later seconds ahead, each answer take ?took seconds, and its requests fail with the message ?failure. */
 
 namespace ContentAccessLicensing;
 
 function time(): int
 {
     return \time() + (int) ($_GET['later'] ?? 0);
+}
+
+function microtime(): float
+{
+    static $passed = 0;
+    return \microtime(true) + $passed++ * (float) ($_GET['took'] ?? 0);
 }
 
 add_filter('pre_http_request', function ($answer) {
