@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 from django import forms
 from django.contrib.admin.helpers import AdminForm
 from django.contrib.admin.utils import unquote
-from django.db.models import ForeignKey, Model
+from django.db.models import Model
 from django.forms import BaseForm, BoundField, ModelForm
 from django.forms.utils import ErrorDict
 from django.http import Http404, HttpRequest, HttpResponse
@@ -20,7 +20,6 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from kit.values.ids import IdField, decode
 from operators.base.fields import Values, build_body, validate_fields
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -58,18 +57,6 @@ class FormPage(AdminMixin[ModelT]):
         if obj is None:
             raise Http404
         return obj
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
-        """Return a new form's values from its address, without ids that are none: a widget would look them up."""
-        prefixes = {"account": "acc"}
-        for field in self.model._meta.fields:
-            if isinstance(field, ForeignKey) and isinstance(field.target_field, IdField):
-                prefixes[field.name] = field.target_field.prefix
-        initial = super().get_changeform_initial_data(request)
-        for name, prefix in prefixes.items():
-            if decode(prefix, initial.get(name)) is None:
-                initial.pop(name, None)
-        return initial
 
     def render_change_form(
         self,

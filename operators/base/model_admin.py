@@ -24,7 +24,7 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.fields import Values, changed_values, without_window
+from operators.base.fields import RelatedInput, Values, changed_values, without_window
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
@@ -129,6 +129,8 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
     ) -> ModelChoiceField | None:
         """Offer only rows that the member of staff may see. If there can be many, use autocomplete_fields."""
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs["widget"] = RelatedInput(db_field, self.admin_site)
         related = db_field.remote_field.model
         if related is Account:
             kwargs["queryset"] = request_scope(request).accounts()

@@ -65,15 +65,6 @@ class Scope(Struct, frozen=True):
         return account_id
 
 
-def user_scope(user: User | AnonymousUser) -> Scope:
-    """Return a user's scope, read once per request."""
-    scope: Scope | None = getattr(user, KNOWN, None)
-    if scope is None:
-        scope = read_scope(user)
-        setattr(user, KNOWN, scope)
-    return scope
-
-
 def read_scope(user: User | AnonymousUser) -> Scope:
     if isinstance(user, AnonymousUser) or not (user.is_active and user.is_staff):
         return Scope(frozenset())
@@ -93,7 +84,12 @@ def set_scope(user: User, *, all_accounts: bool = False, accounts: Iterable[Acco
 
 
 def request_scope(request: HttpRequest) -> Scope:
-    return user_scope(request.user)
+    """Return the operator's scope, read once per request."""
+    scope: Scope | None = getattr(request.user, KNOWN, None)
+    if scope is None:
+        scope = read_scope(request.user)
+        setattr(request.user, KNOWN, scope)
+    return scope
 
 
 def may_try(request: HttpRequest) -> bool:
@@ -130,7 +126,7 @@ def chosen_id(request: HttpRequest) -> str | None:
 
 def choose(request: HttpRequest, account: Account | None) -> None:
     """Choose an account that the operator may see, or None for all."""
-    chosen = account.pk if account is not None else None
+    chosen = getattr(account, "pk", None)
     if request.session.get(KEY) != chosen:  # avoids writing an unchanged session
         request.session[KEY] = chosen
 

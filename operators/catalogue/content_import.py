@@ -9,7 +9,6 @@ from typing import Any, Literal, NotRequired, TypedDict
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import AdminSite
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, QueryDict
@@ -25,6 +24,7 @@ from licensing.content.models import CONTENT_TYPES, Content
 from licensing.imports.files import detect_format
 from licensing.imports.mapping import columns_by_name, is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan, PreviewOutcome, read_columns, run_plan
+from operators.base.fields import RelatedInput
 from operators.base.links import list_url
 from operators.base.mixins import EDIT, AdminMixin, StyledForm
 from operators.base.pages import page
@@ -55,7 +55,7 @@ class UploadForm(StyledForm, forms.Form):
         accounts = forms.ModelChoiceField(
             queryset=scope.accounts(),
             help_text="The account that gets the items.",
-            widget=AutocompleteSelect(Content._meta.get_field("account"), site),
+            widget=RelatedInput(Content._meta.get_field("account"), site),
         )
         self.fields = {"account": accounts, **self.fields}
 

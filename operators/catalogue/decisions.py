@@ -1,6 +1,7 @@
 """Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 from urllib.parse import urlencode
 
@@ -35,6 +36,21 @@ from operators.catalogue.decision_page import DecisionPage
 from operators.customers.refunds import RefundableCharge, RefundButton
 
 OF_ONE = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})  # filters
+# The columns of a file with decisions.
+EXPORTED = {
+    "id": attrgetter("pk"),
+    "created": attrgetter("created"),
+    "allowed": attrgetter("allowed"),
+    "reason": attrgetter("reason"),
+    "contentId": attrgetter("content_id"),
+    "title": attrgetter("content.title"),
+    "requesterId": attrgetter("requester.requester_id"),
+    "requesterName": attrgetter("requester.name"),
+    "permission": attrgetter("permission"),
+    "policyId": attrgetter("policy_id"),
+    "policyVersion": attrgetter("policy_version"),
+}
+EXPORTED_FACTS = ("url", "siteId")
 COLOURS = {"allowed": "success", "denied": "danger", "observed": "warning"}
 
 
@@ -89,10 +105,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     actions_detail = ("again", "refund", "adjust")
     refund_names = "of_decision"
     export_name = "decisions"
-    export_columns = (
-        "id", "created", "allowed", "reason", "contentId", "title", "requesterId", "requesterName", "permission",
-        "policyId", "policyVersion", "url", "siteId",
-    )  # fmt: skip
+    export_columns = (*EXPORTED, *EXPORTED_FACTS)
     export_related = ("content", "requester")
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
@@ -113,24 +126,12 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return DecisionList
 
     def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
-        return [
-            {
-                "id": event.pk,
-                "created": render_timestamp(event.created),
-                "allowed": event.allowed,
-                "reason": event.reason,
-                "contentId": event.content_id,
-                "title": event.content.title,
-                "requesterId": event.requester.requester_id,
-                "requesterName": event.requester.name,
-                "permission": event.permission,
-                "policyId": event.policy_id,
-                "policyVersion": event.policy_version,
-                "url": event.facts.get("url"),
-                "siteId": event.facts.get("siteId"),
-            }
-            for event in rows
-        ]
+        exported = []
+        for event in rows:
+            row = {name: read(event) for name, read in EXPORTED.items()}
+            row["created"] = render_timestamp(event.created)
+            exported.append(row | {name: event.facts.get(name) for name in EXPORTED_FACTS})
+        return exported
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
         event = super().get_object(request, object_id, from_field)

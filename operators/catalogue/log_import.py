@@ -190,13 +190,13 @@ def store_import_result(upload: Upload[LogMetadata], file: Path, site: Site, *, 
 
 def shown_facts(metadata: LogMetadata) -> list[tuple[str, str]]:
     """Return the stored facts, and the time of the requests in the operator's time zone."""
-    facts = metadata.get("facts", [])
+    facts = list(metadata.get("facts", []))
     first = metadata.get("first")
     last = metadata.get("last")
-    if first is None or last is None:
-        return facts
-    times = [shown_time(datetime.fromisoformat(moment)) for moment in (first, last)]
-    return [("Time", format_html("{} to {}", *times)), *facts]
+    if first is not None and last is not None:
+        times = [shown_time(datetime.fromisoformat(moment)) for moment in (first, last)]
+        facts.insert(0, ("Time", format_html("{} to {}", *times)))
+    return facts
 
 
 def log_facts(result: LogResult) -> list[tuple[str, str]]:

@@ -171,10 +171,19 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
 
     @confirmed_action("Revoke", "block", "revoke", danger=True)
     def revoke(self, request: HttpRequest, license_: License) -> Confirmation:
-        charges = "It charges nothing per access, so no charges end."
+        effects = [
+            f"From the next check on {license_.requester} no longer has it, in every process: rules that want the "
+            f"type {license_.license_type} or a valid licence do not match by it.",
+            "It charges nothing per access, so no charges end.",
+        ]
         if license_.access_amount is not None:
-            charges = f"No access is charged by it any more ({access_price(license_)} each until now)."
-        fee_effects = [] if license_.next_fee_at is None else ["No further fee is charged."]
+            effects[1] = f"No access is charged by it any more ({access_price(license_)} each until now)."
+        if license_.next_fee_at is not None:
+            effects.append("No further fee is charged.")
+        effects += [
+            "Its charges stay in the ledger. Refund them separately.",
+            "This cannot be undone. Issue another licence instead.",
+        ]
         return Confirmation(
             title=f"Revoke the licence {license_.license_type} of {license_.requester}?",
             facts=[
@@ -186,14 +195,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
                 ("Price", price(license_)),
                 ("Fee", fee(license_)),
             ],
-            effects=[
-                f"From the next check on {license_.requester} no longer has it, in every process: rules that want the "
-                f"type {license_.license_type} or a valid licence do not match by it.",
-                charges,
-                *fee_effects,
-                "Its charges stay in the ledger. Refund them separately.",
-                "This cannot be undone. Issue another licence instead.",
-            ],
+            effects=effects,
             button="Revoke it",
             perform=partial(license_services.revoke_license, license_),
             done=f"The licence {license_.license_type} of {license_.requester} is revoked.",
@@ -251,8 +253,11 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
 def policies_of_sites(account: Account) -> str:
     """Return which policies cover each of the newest sites; empty if there is one site or none."""
     sites = Site.objects.filter(account=account).order_by("-created", "-pk").prefetch_related("rules")[:MAX_SITES]
-    policies = {site.host: {rule.policy_id: None for rule in site.ordered_rules if rule.policy_id} for site in sites}
-    offered = "; ".join(
-        f"{host}: {', '.join(policy_names)}" for host, policy_names in policies.items() if policy_names
-    )
-    return f" The policies of a site cover its pages alone: {offered}." if len(policies) > 1 and offered else ""
+    hosts = []
+    for site in sites:
+        policies = dict.fromkeys(rule.policy_id for rule in site.ordered_rules if rule.policy_id)
+        if policies:
+            hosts.append(f"{site.host}: {', '.join(policies)}")
+    if len(sites) < 2 or not hosts:
+        return ""
+    return f" The policies of a site cover its pages alone: {'; '.join(hosts)}."

@@ -224,11 +224,12 @@ def field_at(path: str) -> tuple[int | None, str]:
     match = re.match(r"\[(\d+)\]\.?(.*)", path)
     if match is None:
         return None, ""
-    first, *rest = names = re.split(r"[.\[]", match[2])
-    if first in ("rateLimit", "pricePerAccess"):
+    names = re.split(r"[.\[]", match[2])
+    name = names[0]
+    if name in ("rateLimit", "pricePerAccess"):
         name = names[-1]
-    else:
-        name = rest[0] if first == "conditions" and rest else first
+    elif name == "conditions" and len(names) > 1:
+        name = names[1]
     return int(match[1]), WHOLE.get(name, name)
 
 

@@ -21,8 +21,9 @@ from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from accounts.models import StaffScope
-from operators.base.fields import Ticks, without_window
+from accounts.models import Account, StaffScope
+from kit.values import ids
+from operators.base.fields import RelatedInputs, Ticks, without_window
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.requests import signed_in
 from operators.login import second_factor
@@ -70,10 +71,26 @@ class ForSuperusers:
     has_module_permission = has_add_permission = is_superuser
 
 
+class AccountsField(ModelMultipleChoiceField):
+    """Rejects what is no id; Django would find that out from the database only."""
+
+    def clean(self, value: Sequence[str] | None) -> QuerySet[Account]:
+        for pk in value or ():
+            if ids.decode("acc", pk) is None:
+                raise forms.ValidationError(self.error_messages["invalid_pk_value"], params={"pk": pk})
+        return super().clean(value)
+
+
 class ScopeInline(ForSuperusers, StackedInline):
     model = StaffScope
     autocomplete_fields = ("accounts",)
     verbose_name = verbose_name_plural = "accounts that they see"
+
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField, request: HttpRequest, **kwargs: object
+    ) -> ModelMultipleChoiceField | None:
+        kwargs |= {"form_class": AccountsField, "widget": RelatedInputs(db_field, self.admin_site)}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
 
 
 class PasswordForm(AdminPasswordChangeForm):

@@ -88,17 +88,16 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     tag = "td"
     if column.leads_on:
         tag = "th"
-        text = format_html('<a class="row-link" href="{}">{}</a>', row_address(cl, obj), text)
-    attributes = format_html(' data-word="{}"', column.word) if column.word and not is_empty else ""
-    css = f"field-{column.name}" if is_empty and "row-fact" in column.css and not column.leads_on else column.css
+        kept = {"preserved_filters": cl.preserved_filters, "opts": cl.opts}
+        address = add_preserved_filters(kept, cl.url_for_result(obj))
+        text = format_html('<a class="row-link" href="{}">{}</a>', address, text)
+    attributes = ""
+    if column.word and not is_empty:
+        attributes = format_html(' data-word="{}"', column.word)
+    css = column.css
+    if is_empty and "row-fact" in css and not column.leads_on:
+        css = f"field-{column.name}"
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, text, tag)
-
-
-def row_address(cl: ChangeList, obj: Model) -> str:
-    address: str = add_preserved_filters(
-        {"preserved_filters": cl.preserved_filters, "opts": cl.opts}, cl.url_for_result(obj)
-    )
-    return address
 
 
 def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
@@ -112,7 +111,7 @@ def cell_text(cl: ChangeList, name: str, obj: Model) -> tuple[str, bool]:
     if field is not None and not field.auto_created:
         if isinstance(field.remote_field, ManyToOneRel):
             related = getattr(obj, field.name)
-            return (empty, True) if related is None else (str(related), False)
+            return str(related or empty), related is None
         if isinstance(value, datetime):
             text = shown_time(value)
         else:

@@ -97,6 +97,10 @@ def test_only_superusers_manage_operators(staff, sign_in, admin, account):
     address = submit(admin, reverse("admin:auth_user_add"), username="anna", **passwords).headers["Location"]
     viewer = Group.objects.get(name=roles.VIEWER)
     assert submit(admin, address, groups=[viewer.pk], **{"scope-0-accounts": [account.pk]}).status_code == 302
+    for none in ("", "nonsense"):
+        shown = submit(admin, address, **{"scope-0-accounts": [none]})
+        assert shown.status_code == 200
+        assert f"“{none}” is not a valid value." in shown.content.decode()
     anna = Client()
     assert anna.login(username="anna", password="long-enough-9")
     factories.api_key(account, name="Seen")
