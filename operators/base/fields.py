@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from django import forms
-from django.contrib.admin.widgets import AutocompleteSelect, AutocompleteSelectMultiple, RelatedFieldWidgetWrapper
 from django.db.models import Model
 from django.forms.fields import InvalidJSONInput
 from django.http import QueryDict
@@ -26,7 +25,6 @@ from kit.http.errors import InvalidRequest
 from kit.http.parsing import check_values, parse_value
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
-from kit.values.ids import decode, id_prefix
 from kit.values.timestamps import render_timestamp
 
 Values: TypeAlias = dict[str, Any]  # of a form's fields
@@ -84,27 +82,6 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         )
         context["suggestions"] = list(self.suggestions())
         return context
-
-
-class RelatedInput(AutocompleteSelect):
-    """A search for a related object. Shows a value that is no id as empty: the database would refuse to look it up."""
-
-    def optgroups(
-        self, name: str, value: Sequence[str], attr: dict[str, object] | None = None
-    ) -> list[tuple[str | None, list[dict[str, object]], int | None]]:
-        prefix = id_prefix(self.field.remote_field.model)
-        return super().optgroups(name, [text for text in value if decode(prefix, text) is not None], attr)
-
-
-class RelatedInputs(RelatedInput, AutocompleteSelectMultiple):
-    """A search for several related objects."""
-
-
-def without_window(field: forms.Field | None) -> forms.Field | None:
-    """Remove the buttons that open a related object in a popup, which the keyboard cannot reach."""
-    if field is not None and isinstance(field.widget, RelatedFieldWidgetWrapper):
-        field.widget = field.widget.widget
-    return field
 
 
 class LinesField(forms.Field):

@@ -94,8 +94,11 @@ class ServiceForm(ModelForm):
 
     def names_in_api(self) -> dict[str, str]:
         """Return the name in the API of each field."""
-        fields = {} if self.serializer is None else self.serializer().fields
-        return {**{str(field.source): name for name, field in fields.items() if not field.read_only}, **self.api_names}
+        names: dict[str, str] = {}
+        if self.serializer is not None:
+            fields = self.serializer().fields.items()
+            names |= {str(field.source): name for name, field in fields if not field.read_only}
+        return names | dict(self.api_names)
 
     def names_in_form(self) -> dict[str, str]:
         """Return the field at which to show an error about a name in the API."""
@@ -132,10 +135,9 @@ class StyledForm(BaseForm):
 
     def __getitem__(self, name: str) -> BoundField:
         field = self.fields.get(name)
-        styled = STYLED_WIDGETS.get(type(field.widget)) if field is not None else None
-        if field is not None and styled is not None:
+        if field is not None and type(field.widget) in STYLED_WIDGETS:
             plain = field.widget
-            field.widget = styled(attrs=plain.attrs)
+            field.widget = STYLED_WIDGETS[type(plain)](attrs=plain.attrs)
             field.widget.is_required = plain.is_required
             if isinstance(plain, forms.Select):
                 field.widget.choices = plain.choices

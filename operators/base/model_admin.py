@@ -24,7 +24,7 @@ from unfold.views import ChangeList
 
 from accounts.models import Account
 from operators.base import tickets
-from operators.base.fields import RelatedInput, Values, changed_values, without_window
+from operators.base.fields import Values, changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
@@ -32,6 +32,7 @@ from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilte
 from operators.base.mixins import FormPage, ModelT, ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, refusal
+from operators.base.related import RelatedInput, without_window
 from operators.base.requests import admin_request
 from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 

@@ -26,7 +26,7 @@ MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
 def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
-    """Return the currencies of the last 90 days, most frequent first, and those with an exchange rate today.
+    """Return the currencies of the last 90 days, most frequent first, and others with an exchange rate today.
 
     One query: the number of each currency's daily totals and of entries not yet added to them, and 0 for each rate.
     """
@@ -40,12 +40,12 @@ def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str]
         all=True,
     )
     days = Counter[str]()
-    rated = set()
     for currency, number in rows:
         days[currency] += number
-        if not number:
-            rated |= {currency, EURO}
     booked = sorted(+days, key=lambda currency: (-days[currency], currency))
+    rated = days.keys() - booked
+    if rated:
+        rated.add(EURO)
     return booked, sorted(rated)
 
 

@@ -23,8 +23,9 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.models import Account, StaffScope
 from kit.values import ids
-from operators.base.fields import RelatedInputs, Ticks, without_window
+from operators.base.fields import Ticks
 from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.related import RelatedInputs, without_window
 from operators.base.requests import signed_in
 from operators.login import second_factor
 from operators.login.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed

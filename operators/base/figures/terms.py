@@ -50,7 +50,9 @@ def scope(license_: License) -> str:
 
 
 def money(amount: Decimal | None, currency: str | None) -> str:
-    return NO_AMOUNT if amount is None or currency is None else in_full(amount, currency)
+    if amount is None or currency is None:
+        return NO_AMOUNT
+    return in_full(amount, currency)
 
 
 def price(license_: License) -> str:
