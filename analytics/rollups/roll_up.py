@@ -20,11 +20,15 @@ USAGE_LISTS = "unnest(contents, requesters, outcomes) AS one (content_id, reques
 REVENUE_LISTS = """unnest(amounts, license_types, contents, requesters)
   AS one (amount, license_type, content_id, requester_id)"""
 ROWS = "<rows>"  # placeholder for the source with one pending decision or charge per row (see in_order)
-# What readers add to the rollups: one row per decision or charge.
-PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
 # Whether decisions wait in pending rows. On SQLite the record itself adds them to the rollups.
 HAS_PENDING_ROWS = connection.vendor == "postgresql"
+# What readers add to the rollups: one row per decision or charge.
+PENDING_USAGE = f"analytics_recentusage, {USAGE_LISTS}"
 PENDING_REVENUE = f"analytics_recentrevenue, {REVENUE_LISTS}"
+# All decisions by account, hour and outcome, in rows that readers add up. The database applies conditions within.
+HOURS = "SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage"
+if HAS_PENDING_ROWS:
+    HOURS += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {PENDING_USAGE}"  # noqa: S608 - made of constants
 
 
 def roll_up(age: timedelta = timedelta(0)) -> int:

@@ -40,10 +40,12 @@ def dates(moment: str) -> str:
     return ", ".join(f"{sql.format(moment)} AS {name}" for name, sql in DATES.items())
 
 
-# The columns of decisions and of entries of the ledger, as rollups take them.
-DECISION = f"account_id, content_id, requester_id, coalesce(reason, '') AS outcome, 1 AS n, {dates('created')}"
-ENTRY = f"""account_id, content_id, requester_id, coalesce(license_type, '') AS license_type, currency, amount AS n,
-  amount < 0 AS refund, {dates("occurred_at")}"""
+# The columns of decisions and of entries of the ledger, as rollups take them. Their types are those of pending rows:
+# otherwise PostgreSQL computes every date of both, and not only the used ones.
+DECISION = f"""account_id, content_id, requester_id, CAST(coalesce(reason, '') AS text) AS outcome, 1 AS n,
+  {dates("created")}"""
+ENTRY = f"""account_id, content_id, requester_id, CAST(coalesce(license_type, '') AS text) AS license_type, currency,
+  amount AS n, amount < 0 AS refund, {dates("occurred_at")}"""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_USAGE
+from analytics.rollups.roll_up import HOURS
 from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import DAY, floor, midnight
 from kit.storage.replica import reading_connection
@@ -32,20 +32,15 @@ def today_and_yesterday(accounts: Sequence[str], now: datetime) -> dict[str, Day
     if not accounts:
         return {}
     condition, owners = accounts_condition(accounts)
-    where = f"WHERE {condition} AND hour >= %s AND hour < %s"
-    figures = f"SELECT account_id, hour, outcome, requests FROM analytics_hourlyusage {where}"  # noqa: S608
-    figure_parameters = [*owners, today - DAY, today + DAY]
-    if HAS_PENDING_ROWS:
-        figures += f" UNION ALL SELECT account_id, hour, outcome, 1 FROM {PENDING_USAGE} {where}"  # noqa: S608
-        figure_parameters *= 2
     parts = ["hour >= %s", "hour >= %s AND outcome = ''", "hour >= %s AND hour < %s"]
     parts += ["hour < %s", "hour < %s AND outcome = ''", "hour < %s"]
     sums = ", ".join(f"coalesce(sum(requests) FILTER (WHERE {part}), 0)" for part in parts)
     part_parameters = [today, today, today, hour, today, today, hour - DAY]
     with reading_connection().cursor() as cursor:
         cursor.execute(
-            f"SELECT account_id, {sums} FROM ({figures}) figures GROUP BY account_id",  # noqa: S608
-            [adapt(value) for value in (*part_parameters, *figure_parameters)],
+            f"SELECT account_id, {sums} FROM ({HOURS}) figures"  # noqa: S608
+            f" WHERE {condition} AND hour >= %s AND hour < %s GROUP BY account_id",
+            [adapt(value) for value in (*part_parameters, *owners, today - DAY, today + DAY)],
         )
         account_by_owner = dict(zip(owners, accounts, strict=True))
         return {account_by_owner[owner]: DayTotals(*map(int, counts)) for owner, *counts in cursor.fetchall()}

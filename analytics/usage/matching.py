@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from analytics.events.retention import horizon
 from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
-from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_USAGE, USAGE_LISTS
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, HOURS, USAGE_LISTS
 from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
@@ -155,12 +155,13 @@ class Parts:
             yield self.events(begin, first)
         if after is not None and end != after:
             yield self.events(after, end)
-        if self.selection.keys is None:
+        keys = self.selection.keys
+        if keys is None:
             yield self.hours()
-        else:
-            yield from self.days(self.selection.keys)
+            return
+        yield from self.days(keys)
         if HAS_PENDING_ROWS:
-            yield self.pending()
+            yield self.pending(keys)
 
     def events(self, begin: datetime | None, end: datetime | None) -> tuple[str, list[Parameter]]:
         """Count single events."""
@@ -171,21 +172,18 @@ class Parts:
     def hours(self) -> tuple[str, list[Parameter]]:
         conditions, values = self.conditions("hour", self.first, self.after)
         matching, matching_values = self.matching("outcome")
-        sql = f"SELECT coalesce(sum(requests), 0) FROM analytics_hourlyusage WHERE {conditions}{matching}"  # noqa: S608
+        sql = f"SELECT coalesce(sum(requests), 0) FROM ({HOURS}) hours WHERE {conditions}{matching}"  # noqa: S608
         return sql, values + matching_values
 
-    def pending(self) -> tuple[str, list[Parameter]]:
+    def pending(self, keys: Keys) -> tuple[str, list[Parameter]]:
         conditions, values = self.conditions("hour", self.first, self.after)
         matching, matching_values = self.matching("outcome")
-        if self.selection.keys is None:
-            return f"SELECT count(*) FROM {PENDING_USAGE} WHERE {conditions}{matching}", values + matching_values  # noqa: S608
         # Skips lists without any of the keys before expanding one.
-        subject = self.selection.keys.subject
-        keys = [*self.key_values(self.selection.keys)]
+        subject = keys.subject
         rows = f"""SELECT * FROM analytics_recentusage
           WHERE {conditions} AND {subject}s && %s::{ARRAY_TYPES[subject]} OFFSET 0"""  # noqa: S608
         sql = f"SELECT count(*) FROM ({rows}) AS pending, {USAGE_LISTS} WHERE true{matching}"  # noqa: S608
-        return sql, [*values, keys, *matching_values]
+        return sql, [*values, self.key_values(keys), *matching_values]
 
     def days(self, keys: Keys) -> Iterator[tuple[str, list[Parameter]]]:
         """Yield decisions before `after`, minus those before `first`: the rollups hold running totals."""

@@ -13,6 +13,7 @@ from django.db import connection
 
 from analytics.ledger.entries import add_entries
 from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, RequesterRevenue, TierRevenue
+from analytics.recording.recorder_sqlite import revenue_additions, usage_additions
 from analytics.rollups import roll_up as module
 from analytics.rollups.roll_up import revenue_statement, roll_up
 from analytics.usage.report import content_stats, first_event, usage_report
@@ -139,6 +140,17 @@ def test_recent_records_wait_and_a_roll_up_that_fails_changes_nothing(account, e
     monkeypatch.setattr(module, "BATCH_ROWS", 3)  # more than one transaction
     assert roll_up() == waiting
     assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rolls up pending rows.")
+def test_sqlite_adds_to_the_rollups_by_reading_nothing_but_the_new_rows():
+    with connection.cursor() as cursor:
+        for statement in usage_additions() + revenue_additions():
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}", [0])
+            reads = [step for *_, step in cursor.fetchall() if " analytics_" in step]
+            assert len(reads) == 1, reads
+            assert reads[0].endswith("USING INTEGER PRIMARY KEY (rowid>?)")
 
 
 @pytest.mark.slow
