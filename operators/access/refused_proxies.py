@@ -41,13 +41,12 @@ def refusal_of_site(site: Site) -> str:
     last = site.refused_at
     if since is None or last is None or last <= timezone.now() - refused_proxies.REFUSED_WITHIN:
         return ""
-    refused = format_html(
-        "A proxy that asks about this site is refused since {}, last at {}: {}",
-        shown_time(since),
-        shown_time(last),
-        reason_at_site(site),
-    )
-    return with_end(refused, site_works_since(site))
+    works_again = site_works_since(site)
+    sentence = "A proxy that asks about this site is refused since {}, last at {}: {}"
+    if works_again is not None and not is_recent(last):  # the overview leaves it out
+        sentence = "A proxy that asks about this site was refused from {} to {}: {}"
+    refused = format_html(sentence, shown_time(since), shown_time(last), reason_at_site(site))
+    return with_end(refused, works_again)
 
 
 def refusals_at_sites(key: ApiKey) -> str:
