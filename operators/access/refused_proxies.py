@@ -26,25 +26,27 @@ def refusal_in_words(key: ApiKey) -> str:
     """
     if not states.refuses_proxy(key, timezone.now()):
         return ""
-    return describe_refusal("refused at the edge", key, key.refusal, works_since(key))
+    return describe_refusal("refused at the edge since {}, last at {}: {}", key, key.refusal, works_since(key))
 
 
 def refusal_of_site(site: Site) -> str:
     """Return the same about a proxy whose key is unknown or for other hosts; empty if none is refused."""
     if site.refused_at is None or site.refused_at <= timezone.now() - refused_proxies.REFUSED_WITHIN:
         return ""
-    refused = "A proxy that asks about this site is refused"
-    return describe_refusal(refused, site, reason_at_site(site), works_since(site))
+    works_again = works_since(site)
+    sentence = "A proxy that asks about this site is refused since {}, last at {}: {}"
+    if works_again is not None and not is_recent(site):  # the overview leaves it out
+        sentence = "A proxy that asks about this site was refused from {} to {}: {}"
+    return describe_refusal(sentence, site, reason_at_site(site), works_again)
 
 
-def describe_refusal(refused: str, subject: ApiKey | Site, reason: str | None, works_again: datetime | None) -> str:
-    if subject.refused_since is None or subject.refused_at is None:
+def describe_refusal(sentence: str, refused: ApiKey | Site, reason: str | None, works_again: datetime | None) -> str:
+    if refused.refused_since is None or refused.refused_at is None:
         return ""
-    since = shown_time(subject.refused_since)
-    sentence = format_html("{} since {}, last at {}: {}", refused, since, shown_time(subject.refused_at), reason)
+    description = format_html(sentence, shown_time(refused.refused_since), shown_time(refused.refused_at), reason)
     if works_again is None:
-        return sentence
-    return format_html("{} A proxy has asked with a valid key since {}.", sentence, shown_time(works_again))
+        return description
+    return format_html("{} A proxy has asked with a valid key since {}.", description, shown_time(works_again))
 
 
 def refusals_at_sites(key: ApiKey) -> str:
@@ -88,6 +90,8 @@ def works_since(refused: ApiKey | Site) -> datetime | None:
 
 def is_over(refused: ApiKey | Site) -> bool:
     """Whether proxies work again: one asked with a valid key, and none was refused for REFUSALS_END_AFTER."""
-    if refused.refused_at is not None and refused.refused_at > timezone.now() - REFUSALS_END_AFTER:
-        return False
-    return works_since(refused) is not None
+    return not is_recent(refused) and works_since(refused) is not None
+
+
+def is_recent(refused: ApiKey | Site) -> bool:
+    return refused.refused_at is not None and refused.refused_at > timezone.now() - REFUSALS_END_AFTER

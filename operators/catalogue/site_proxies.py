@@ -13,6 +13,7 @@ from accounts.keys import states as key_states
 from accounts.models import ApiKey
 from licensing.edge.proxies.downloads import downloads_by_proxy
 from licensing.sites.models import Site
+from licensing.sites.other_hosts import recent_hosts
 from licensing.visits.addresses import (
     MAX_SEARCHED_DECISIONS,
     Visit,
@@ -28,6 +29,11 @@ QUIET_AFTER = timedelta(hours=1)
 GET_IT_AGAIN = (
     "Download a changed file again if a proxy uses it, and reload the proxy. Until then the proxy works by the old "
     "one: it may not ask about people on pages that were open, and may keep these open while the service is down."
+)
+MAX_NAMED_HOSTS = 10
+OTHER_HOSTS = (
+    "Visitors asked in the last 30 days for hosts without a site: {}. A key with hosts of its own refuses them. If "
+    "one is another name of this site, add it to the aliases."
 )
 WHAT_TO_DO = (
     "If people visit the site, its proxy may have a wrong key, or not reach the service: see the service’s log."
@@ -75,7 +81,7 @@ def proxy_file_state(site: Site, outdated: Collection[str]) -> str:
 def refused_proxies(site: Site) -> str:
     """List the keys for the site's hosts with which a proxy was refused, each with since when and why.
 
-    Before them the proxy whose key is unknown, or for other hosts.
+    Before them the proxy whose key is unknown, or for other hosts; after them the hosts that have no site.
     """
     refused = ApiKey.objects.filter(key_states.is_refused(timezone.now()), account_id=site.account_id)
     lines = []
@@ -85,5 +91,8 @@ def refused_proxies(site: Site) -> str:
     listed = format_html_join("", '<p><a class="text-link" href="{}">{}</a> {}</p>', lines)
     refusal = refusal_of_site(site)
     if refusal:
-        return format_html("<p>{}</p>{}", refusal, listed)
+        listed = format_html("<p>{}</p>{}", refusal, listed)
+    hosts = recent_hosts(site.account_id)
+    if hosts:
+        listed = format_html("{}<p>{}</p>", listed, OTHER_HOSTS.format(", ".join(hosts[:MAX_NAMED_HOSTS])))
     return listed or NO_REFUSAL

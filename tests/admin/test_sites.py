@@ -169,6 +169,8 @@ def test_enforcing_says_which_hosts_no_site_covers(admin, account):
         account=account, content=pages, requester=visitor, allowed=True, facts=facts, created=now
     )
     assert "are not covered: shop.pub.example." in admin.get(enforce).content.decode()
+    text = html_as_text(admin.get(page_of(site)))
+    assert "for hosts without a site: shop.pub.example. A key with hosts of its own refuses them." in text
 
 
 def test_aliases_and_whom_proxies_ask_about_are_set(admin, account):
@@ -362,7 +364,10 @@ def test_a_proxy_with_a_wrong_key_is_shown_at_the_site_the_key_and_the_overview(
         account=account, content=site.pages, requester=factories.requester(account), allowed=True,
         facts={"siteId": site.pk}, created=clock.now,
     )  # fmt: skip
-    assert "A proxy has asked with a valid key since 2026-03-04 05:11." in html_as_text(admin.get(page_of(site)))
+    text = html_as_text(admin.get(page_of(site)))
+    assert "this site was refused from 2026-03-04 05:06 to 2026-03-04 05:06: Its key is for other hosts." in text
+    assert "A proxy has asked with a valid key since 2026-03-04 05:11." in text
+    assert "no proxy is refused now" in html_as_text(admin.get("/admin/"))
     assert since not in html_as_text(admin.get("/admin/"))
     clock.advance(days=1)
     assert "none in the last 24 hours" in html_as_text(admin.get(page_of(site)))
