@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
+from accounts.people import with_references
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
@@ -127,7 +128,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         """Search by index; Django would cast the id in every row to text and compare."""
         term = search_term.strip()
         if term:
-            queryset = queryset.filter(resource_id=term)
+            queryset = queryset.filter(with_references("resource_id")([term]))
         return queryset, False
 
     @display(description="When", ordering="pk")

@@ -45,6 +45,7 @@ IN_ADDRESS = (
     "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
     "it: rotate it."
 )
+COLUMNS = ("pk", "created", "action", "resource_title", "address", "customer", "other_customer", "sealed")
 LATEST = 5
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
@@ -169,9 +170,7 @@ def latest_changes(key: ApiKey) -> str:
     """List the newest changes made with the key, each with its client address."""
     newest = AuditEntry.objects.filter(account_id=key.account_id).order_by("-created", "-id")[:SEARCHED]
     creations = AuditEntry.objects.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
-    entries = creations.order_by("-created", "-id").only("pk", "created", "action", "resource_title", "address")[
-        :LATEST
-    ]
+    entries = creations.order_by("-created", "-id").only(*COLUMNS)[:LATEST]
     return render_links(
         ((entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in entries),
         "changes",
