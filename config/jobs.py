@@ -23,6 +23,7 @@ from kit.storage.reading import stored_now
 from kit.storage.summaries import summarize_new_blocks
 from kit.telemetry.jobs import create_series, job_name, observe_job
 from licensing.customers import erasure
+from licensing.customers.history import move_history
 from licensing.edge.current_crawlers import fetch_published_lists
 from licensing.edge.verification.models import forget_outdated_names
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
@@ -134,6 +135,13 @@ SHARED_JOBS = [
         move_former_counts,
         DAY,
         "Visits that an earlier version counted could not be moved; trying again in a day",
+        expected=(OperationalError,),
+    ),
+    Job(
+        move_history,
+        DAY,
+        "The history of customers could not be moved to references; trying again in a day",
+        delayed=True,  # an upgrade without stopping is over by then
         expected=(OperationalError,),
     ),
     Job(

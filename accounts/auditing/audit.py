@@ -34,6 +34,7 @@ from django.http import HttpRequest
 from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events import recording
 from accounts.events.models import Event
+from accounts.people import PERSONAL, conceal
 from kit.actors import Actor, current_actor
 from kit.http.middleware import request_id
 from kit.values.json_values import is_same
@@ -104,7 +105,15 @@ def build_change(action: str, resource: AuditedModel, before: Fields, after: Fie
         request_id=None if current_request_id == "-" else current_request_id,
         address=actor.address,
     )
+    if kind in PERSONAL:
+        log_entry.owner = owner_of(resource)
     return Change(log_entry, resource, is_update=bool(before and after))
+
+
+def owner_of(resource: AuditedModel) -> str | None:
+    """Return the own id of the customer that has the resource, or that is the resource."""
+    customer = getattr(resource, "requester", resource)
+    return getattr(customer, "requester_id", None)
 
 
 def record(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> None:
@@ -117,8 +126,10 @@ def record_all(changes: Iterable[Change | None]) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
     effective = [change for change in changes if change is not None]
-    AuditEntry.objects.bulk_create([change.entry for change in effective], batch_size=BATCH_ROWS)
-    events = [change.event() for change in effective]
+    events = [change.event() for change in effective]  # before the entries have references in place of ids
+    entries = [change.entry for change in effective]
+    conceal(entries)
+    AuditEntry.objects.bulk_create(entries, batch_size=BATCH_ROWS)
     recording.write_events([event for event in events if event is not None])
 
 

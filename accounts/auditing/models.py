@@ -1,8 +1,12 @@
 """Audit entries."""
 
+from typing import ClassVar
+
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
+from accounts.people import PERSONAL, HistoryRow, Refer
 from accounts.plans.models import Account
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
@@ -16,12 +20,18 @@ class ActorType(models.TextChoices):
     SYSTEM = "system"
 
 
-class AuditEntry(QuicklyLoaded, models.Model):
+NO_VALUES = [None, None]  # before and after a change
+IDS = ("requesterId", "into")  # fields with customers' own ids
+
+
+class AuditEntry(QuicklyLoaded, HistoryRow):
     """An entry of the audit log. Database triggers reject every UPDATE and DELETE.
 
     Its references have no constraints: the log must neither block nor vanish with the rows it refers to. Entries of an
     account deleted by SQL remain.
     """
+
+    concealed: ClassVar[tuple[str, ...]] = ("resource_id", "resource_title", "changes")
 
     id = IdField("aud", primary_key=True)
     # None for changes outside any account, such as an operator's own permissions.
@@ -49,10 +59,39 @@ class AuditEntry(QuicklyLoaded, models.Model):
             models.Index(fields=["resource_id", "-created", "-id"], name="audit_of_resource"),
             # For changes to the few keys and policies among many imported items.
             models.Index(fields=["resource_type", "account", "-created", "-id"], name="audit_of_kind"),
+            # Those of the version before, if they may concern customers.
+            models.Index(
+                fields=["account", "id"],
+                condition=Q(sealed=None, resource_type__in=[*PERSONAL, "event"]),
+                name="audit_unsealed",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.resource_title}"
+
+    def concerns_customers(self) -> bool:
+        return self.resource_type in PERSONAL or self.resource_type == "event"
+
+    def remainder(self, refer: Refer) -> dict[str, object]:
+        owner = refer(self.owner)
+        changes = dict(self.changes)
+        for name in changes.keys() & PERSONAL.get(self.resource_type, {}).keys():
+            changes[name] = NO_VALUES
+        for name in changes.keys() & set(IDS):
+            changes[name] = [refer(id) for id in changes[name]]
+        kept: dict[str, object] = {"changes": changes}
+        match self.resource_type:
+            case "requester":
+                kept["resource_id"] = kept["resource_title"] = refer(self.resource_id)
+            case "license_client":
+                kept["resource_title"] = owner
+            case "portal_session":
+                kept["resource_title"] = "portal session"
+            case "event" if self.resource_title.startswith("requester."):
+                event_type, _, id = self.resource_title.partition(" ")
+                kept["resource_title"] = f"{event_type} {refer(id)}"
+        return kept
 
 
 class Redaction(models.Model):

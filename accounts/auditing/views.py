@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.auditing.models import ActorType, AuditEntry
+from accounts.people import with_references
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp
@@ -54,7 +55,7 @@ class AuditFilters(OperatorFilterSet):
         "action": Operand(text),
         "actorId": Operand(text, "actor_id", optional=True),
         "actorType": Operand(choice(ActorType), "actor_type"),
-        "resourceId": Operand(text, "resource_id", index=Index.SORTS),
+        "resourceId": Operand(text, "resource_id", any_of=with_references("resource_id"), index=Index.SORTS),
         "resourceType": Operand(text, "resource_type", index=Index.SORTS),
         "created": Operand(timestamp, operators=ORDER),
     }

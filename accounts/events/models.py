@@ -1,20 +1,32 @@
 """Stored events."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import orjson
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
+from accounts.events.types import BY_NAME, TYPES
+from accounts.people import PERSONAL, HistoryRow, Refer
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
 
+ABOUT_CUSTOMERS = [event_type.name for event_type in TYPES if event_type.object in PERSONAL]
+# Where objects have customers' own ids, by kind.
+IDS = {"requester": ("id",), "access_summary": ("requester.id",), "limit": ("requester.id",)}
 
-class Event(QuicklyLoaded, models.Model):
+
+Document = dict[str, Any]
+
+
+class Event(QuicklyLoaded, HistoryRow):
     """A change with its resource as the API showed it.
 
     Written with the change, never modified, deleted after the retention period.
     """
 
+    concealed: ClassVar[tuple[str, ...]] = ("object_id", "data", "previous")
     searched_by: ClassVar[tuple[str, ...]] = ("/v1/events?objectId=",)
 
     id = IdField("evt", primary_key=True)
@@ -32,13 +44,54 @@ class Event(QuicklyLoaded, models.Model):
             models.Index(fields=["account", "-created", "-id"], name="webhook_events_newest"),
             models.Index(fields=["account", "type", "-created", "-id"], name="webhook_events_of_type"),
             models.Index(fields=["object_id", "-created", "-id"], name="webhook_events_of_object"),
+            models.Index(fields=["customer"], condition=Q(customer__isnull=False), name="events_of_customer"),
+            models.Index(fields=["other_customer"], condition=Q(other_customer__isnull=False), name="events_of_other"),
+            # Those of the version before, if they may concern customers.
+            models.Index(
+                fields=["account", "id"], condition=Q(sealed=None, type__in=ABOUT_CUSTOMERS), name="events_unsealed"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.type} {self.object_id}"
 
+    def concerns_customers(self) -> bool:
+        return self.type in ABOUT_CUSTOMERS
+
+    def remainder(self, refer: Refer) -> dict[str, object]:
+        kind = BY_NAME[self.type].object
+        kept: dict[str, object] = {}
+        if kind == "requester":
+            kept["object_id"] = refer(self.object_id)
+        for column in ("data", "previous"):
+            text = getattr(self, column)
+            if text is not None:
+                kept[column] = orjson.dumps(without_customers(orjson.loads(text), kind, refer)).decode()
+        return kept
+
     def audited(self) -> dict[str, object]:
         return {"type": self.type, "objectId": self.object_id}
+
+
+def without_customers(data: Document, kind: str, refer: Refer) -> Document:
+    """Empty the members of an object that describe a customer, and replace own ids by references."""
+    for path, empty in PERSONAL[kind].items():
+        holder, name = holder_of(data, path)
+        if name in holder:
+            holder[name] = empty
+    for path in IDS.get(kind, ("requesterId",)):
+        holder, name = holder_of(data, path)
+        if name in holder:
+            holder[name] = refer(holder[name])
+    return data
+
+
+def holder_of(data: Document, path: str) -> tuple[Document, str]:
+    """Return the object with the member at a path such as `requester.name`, and the member's name."""
+    outer, _, name = path.rpartition(".")
+    if not outer:
+        return data, name
+    return data.get(outer) or {}, name
 
 
 class EndNotice(models.Model):

@@ -13,6 +13,7 @@ from rest_framework.serializers import BaseSerializer
 
 from accounts.events.models import Event
 from accounts.events.types import BY_NAME, Changes, event_type_for
+from accounts.people import conceal
 from kit.http.rendering import render_json
 
 Fields = dict[str, object]
@@ -102,6 +103,7 @@ def build(
 
 def store_events(events: Sequence[Event]) -> None:
     """Store events without sending the signal."""
+    conceal(events)
     Event.objects.bulk_create(events, batch_size=BATCH_ROWS)
 
 

@@ -28,9 +28,9 @@ def purge(before: datetime) -> int:
     deleted = 0
     while True:
         with turn_to_write(), transaction.atomic():
-            old = Event.objects.filter(pk__lt=first_id_at(before)).order_by("pk")
+            old = Event._base_manager.filter(pk__lt=first_id_at(before)).order_by("pk")
             chunk = list(old.values_list("pk", flat=True)[:CHUNK_ROWS])
-            _, numbers = Event.objects.filter(pk__in=chunk).delete()
+            _, numbers = Event._base_manager.filter(pk__in=chunk).delete()
         deleted += numbers.get(Event._meta.label, 0)  # fewer than the chunk if another purge runs
         if len(chunk) < CHUNK_ROWS:
             events_deleted.send(Event, before=before)

@@ -50,6 +50,8 @@ def create_account(
         time_zone=time_zone,
         currency=currency,
         is_demo=is_demo,
+        # A process of the version before may run while others have history of its form.
+        seals_history=not Account.objects.filter(seals_history=False).exists(),
     )
     if account_id is not None:
         account.pk = account_id

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
 from accounts.events.types import TYPES
+from accounts.people import with_references
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
@@ -25,7 +26,7 @@ from kit.rest.resources import find, require_resource
 class EventFilters(OperatorFilterSet):
     operands = {
         "type": Operand(choice(event_type.name for event_type in TYPES), index=Index.SORTS),
-        "objectId": Operand(text, "object_id", index=Index.SORTS),
+        "objectId": Operand(text, "object_id", any_of=with_references("object_id"), index=Index.SORTS),
         "created": Operand(timestamp, operators=ORDER),
     }
 

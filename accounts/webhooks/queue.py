@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events.models import Event
+from accounts.people import restore
 from accounts.webhooks import outbox
 from accounts.webhooks.models import (
     DeliveryState,
@@ -115,6 +116,7 @@ def claim_deliveries(endpoint: WebhookEndpoint, count: int, now: datetime, lease
         dropped = [row.pk for row in rows if not row.is_single]
         WebhookDelivery.objects.filter(pk__in=dropped).update(state=DeliveryState.FAILED, due_at=None)
         rows = [row for row in rows if row.is_single]
+    restore([row.event for row in rows])
     deliveries = [
         ClaimedDelivery(row.pk, endpoint, row.event, row.attempts, row.is_single, lease, row.due_at or now)
         for row in rows

@@ -9,11 +9,12 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.sql.compiler import SQLCompiler
 from uuid_utils import uuid7
 
 CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -196,3 +197,13 @@ class AnyIdField(models.Field):
             return None
         stored = bytes(value)
         return encode(stored[1:-16].decode(), stored[-16:]) if stored[:1] == b"\0" else stored.decode()
+
+
+class RandomKey(models.Func):
+    """A random UUID that the database makes."""
+
+    template = "gen_random_uuid()"
+    output_field = models.UUIDField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> tuple[str, Any]:
+        return self.as_sql(compiler, connection, template="(lower(hex(randomblob(16))))", **context)

@@ -10,6 +10,7 @@ writers in between.
 
 import secrets
 from typing import TypedDict, cast
+from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import F
@@ -99,12 +100,16 @@ def requester_with_merged(requester_pk: int) -> list[Requester]:
 
 
 def clear_erasing(people: list[Requester]) -> None:
-    """Clear `erasing`, unless another erasure has begun since."""
+    """Throw away the keys, without which nothing can read what the history has of the people.
+
+    Clears `erasing`, unless another erasure has begun since.
+    """
     finished_states = {person.pk: person.erasing for person in people}
     for person in Requester.objects.select_for_update().filter(pk__in=finished_states).order_by("pk"):
+        person.history_key = uuid4()
         if person.erasing == finished_states[person.pk]:
             person.erasing = None
-            person.save(update_fields=["erasing"])
+        person.save(update_fields=["history_key", "erasing"])
 
 
 def finish_interrupted_erasures() -> int:

@@ -120,9 +120,10 @@ def move_clients(source: Requester, target: Requester) -> None:
     clients = LicenseClient.objects.filter(requester=source)
     before = {"requesterId": source.requester_id}
     after = {"requesterId": target.requester_id}
-    changes = [
-        audit.build_change("license_client.updated", client, before, after) for client in clients.order_by("pk")
-    ]
+    changes = []
+    for client in clients.order_by("pk"):
+        client.requester = target
+        changes.append(audit.build_change("license_client.updated", client, before, after))
     clients.update(requester=target)
     audit.record_all(changes)
 

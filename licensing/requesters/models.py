@@ -1,6 +1,7 @@
 """Requesters: whoever asks for content."""
 
 from datetime import datetime
+from uuid import uuid4
 
 from django.db import models
 from django.db.models import Q
@@ -10,6 +11,7 @@ from django.utils.functional import cached_property
 
 from accounts.models import Account
 from kit.storage.loading import QuicklyLoaded
+from kit.values.ids import RandomKey
 from kit.values.numbers import NumbersOfTheApi
 
 # The account as an expression, so that only lists use this index. If the index began with the plain column,
@@ -31,6 +33,8 @@ class Requester(QuicklyLoaded, models.Model):
     # Its wallets in the form that checks use (analytics.wallets.services.name_of); null if it never had any.
     wallets = models.JSONField(null=True, editable=False)
     is_erased = models.BooleanField(db_default=False, default=False, editable=False)
+    # Seals what the audit log and events have of it (accounts.people). An erasure replaces it.
+    history_key = models.UUIDField(null=True, default=uuid4, db_default=RandomKey(), editable=False)
     # State of an unfinished erasure: the former id and texts; otherwise null (licensing.customers.erasure).
     erasing = models.JSONField(null=True, editable=False)
     # The requester this one was merged into. Checks of this id are decided and recorded for that one.

@@ -13,6 +13,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.models import AuditEntry
+from accounts.people import with_references
 from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
@@ -97,7 +98,7 @@ class KindFilter(OptionsFilter[AuditEntry]):
 
 def find_by_resource(entries: QuerySet[AuditEntry], term: str) -> QuerySet[AuditEntry]:
     """Search by index; Django would cast the id in every row to text and compare."""
-    return entries.filter(resource_id=term)
+    return entries.filter(with_references("resource_id")([term]))
 
 
 @admin.register(AuditEntry)

@@ -44,6 +44,7 @@ IN_ADDRESS = (
     "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
     "it: rotate it."
 )
+COLUMNS = ("pk", "created", "action", "resource_title", "address", "customer", "other_customer", "sealed")
 LATEST = 5
 SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
@@ -167,7 +168,7 @@ def latest_changes(key: ApiKey) -> str:
     entries = AuditEntry.objects.order_by("-created", "-id")
     newest = entries.filter(account_id=key.account_id)[:SEARCHED]
     made = entries.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
-    shown = made.only("pk", "created", "action", "resource_title", "address")[:LATEST]
+    shown = made.only(*COLUMNS)[:LATEST]
     texts = [(entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in shown]
     return render_links(texts, "changes")
 

@@ -3,13 +3,13 @@
 import pytest
 
 from accounts.events.recording import objects
+from accounts.people import PERSONAL
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.payments.serializers import PaymentSerializer
 from analytics.wallets.serializers import WalletSerializer
 from kit.rest.fields import Email, Text
 from kit.rest.metadata import FreeMetadata
 from licensing.clients.serializers import LicenseClientSerializer
-from licensing.customers.personal_members import PERSONAL
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.serializers import RequesterProfileSerializer
 
