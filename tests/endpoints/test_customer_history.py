@@ -6,12 +6,12 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.events.models import Event
 from accounts.models import Account, AuditEntry
-from accounts.plans.services import create_account
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.queue import claim
 from config import jobs
 from licensing.customers import history
 from licensing.requesters.models import Requester
+from tests import factories
 from tests.endpoints.traces import ID, PATH, PERSON, tables_with_traces
 
 HISTORY = ("accounts_auditentry", "accounts_event")
@@ -148,6 +148,6 @@ def test_a_job_moves_the_history_a_day_after_the_start_of_a_process():
 
 @pytest.mark.usefixtures("of_version_before")
 def test_an_account_made_during_an_upgrade_writes_what_the_version_before_can_read():
-    assert not create_account(name="New", plan="pro").seals_history
+    assert not factories.account(name="New").seals_history
     history.move_history()
-    assert create_account(name="Newer", plan="pro").seals_history
+    assert factories.account(name="Newer").seals_history
