@@ -40,7 +40,7 @@ from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
 from licensing.imports.rows import ImportRow
-from licensing.imports.survey import survey
+from licensing.imports.survey import survey_file
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
@@ -121,7 +121,7 @@ class Import:
         self.id_column = "externalId" if columns is None else columns.get("externalId")
         date_column = DATE if columns is None else columns.get(DATE)
         order = DateOrder(dates)
-        self.survey = survey(file, self.id_column, date_column, order)
+        self.survey = survey_file(file, self.id_column, date_column, order)
         if columns is None:
             columns = {name: name for name in sorted(self.survey.columns) if is_target(name)}
         self.ignored = [name for name in self.survey.columns if name not in columns.values()]

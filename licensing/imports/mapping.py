@@ -8,13 +8,13 @@ from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.metadata import match_key
-from licensing.content.metadata import ATTRIBUTES, Kind
+from licensing.content.metadata import ATTRIBUTES, AttributeKind
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.dates import DateOrder
 
 FIELDS = tuple(name for name, field in ContentSerializer().fields.items() if not field.read_only)
-TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.TEXTS))
-INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.INTEGER)
+TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == AttributeKind.TEXTS))
+INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == AttributeKind.INTEGER)
 DATE = "metadata.publishedAt"
 match_integer = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.

@@ -24,7 +24,7 @@ Range = tuple[int, int]  # first and last address, as integers
 Schema = dict[str, object]
 
 
-class Kind(Enum):
+class ConditionKind(Enum):
     """The shape of a condition's value."""
 
     ALWAYS = auto()  # true; must be the only condition

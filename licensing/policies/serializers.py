@@ -69,7 +69,7 @@ def fact_fields(facts: Iterable[Fact], *, allow_null: bool = False) -> dict[str,
     return {fact.key: FactField(fact, allow_null=allow_null) for fact in facts}
 
 
-class AsSent(StrictSerializer):
+class StoredAsSentSerializer(StrictSerializer):
     """A part of a policy test. Optional fields that were not sent are absent."""
 
     facts = ""  # the part of a test whose facts become fields (licensing.policies.facts)
@@ -89,7 +89,7 @@ class AsSent(StrictSerializer):
         return dict(data)
 
 
-class HeldLicenseOfTestSerializer(AsSent):
+class HeldLicenseOfTestSerializer(StoredAsSentSerializer):
     """A licence that the service holds for the requester and the item."""
 
     licenseType = Text(max_length=100)
@@ -97,7 +97,7 @@ class HeldLicenseOfTestSerializer(AsSent):
     expiresAt = Moment(required=False, allow_null=True)
 
 
-class RequesterOfTestSerializer(AsSent):
+class RequesterOfTestSerializer(StoredAsSentSerializer):
     """The requester of a test. `licenses` that have started override the caller's claims, as in a check."""
 
     facts = "requester"
@@ -113,19 +113,19 @@ class RequesterOfTestSerializer(AsSent):
     )
 
 
-class ContentOfTestSerializer(AsSent):
+class ContentOfTestSerializer(StoredAsSentSerializer):
     """The item of a test."""
 
     facts = "content"
 
 
-class ContextOfTestSerializer(AsSent):
+class ContextOfTestSerializer(StoredAsSentSerializer):
     """The context of a test's request."""
 
     facts = "context"
 
 
-class ExpectedDecisionSerializer(AsSent):
+class ExpectedDecisionSerializer(StoredAsSentSerializer):
     """The expected decision. Omitted members may have any value."""
 
     allowed = Boolean()
@@ -155,7 +155,7 @@ class PolicyTests(Several):
         return tests
 
 
-class PolicyTestSerializer(AsSent):
+class PolicyTestSerializer(StoredAsSentSerializer):
     """An example request with its expected decision, run before each version is stored."""
 
     example = {"requester": {"id": "org_acme"}, "expect": {"allowed": True}}

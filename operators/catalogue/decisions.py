@@ -18,7 +18,7 @@ from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
-from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME
@@ -117,7 +117,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
         is_of_one = request_scope(request).only_account() or listed_id(request) or OF_ONE & request.GET.keys()
-        return BY_TIME if is_of_one else BY_ID
+        return ORDER_BY_TIME if is_of_one else ORDER_BY_ID
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
         return HistoryQuerySet.covering(super().get_queryset(request))
