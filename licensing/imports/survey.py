@@ -38,7 +38,7 @@ def row_digest(row: ImportRow, column: str | None) -> bytes | None:
 
 
 def survey_file(file: RowFile, id_column: str | None, date_column: str | None, order: DateOrder) -> Survey:
-    """Read the file once. `order` learns from the values of the column with dates."""
+    """Read the file once. `order` takes note of the values in the column with dates."""
     result = Survey(columns=dict.fromkeys(file.header()))
     seen: set[bytes] = set()
     for row in file.rows():
