@@ -20,6 +20,7 @@ from licensing.policies.condition_values import (
     ConditionKind,
     Schema,
     address_ranges,
+    as_list,
     expect,
     join_alternatives,
     one_or_more_schema,
@@ -33,14 +34,9 @@ from licensing.policies.condition_values import (
     text_schema,
 )
 from licensing.policies.facts import ContentType, Facts, parse_content_type
-from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
+from licensing.policies.matching import attribute_conditions, attribute_text, attributes, schedule_text, schedules
 
 CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
-
-
-def as_list(value: object) -> list[Any]:
-    """Return a parsed condition's values as a list."""
-    return value if isinstance(value, list) else [value]
 
 
 def describe_values(value: object) -> str:
@@ -58,6 +54,11 @@ class Condition:
     moments: tuple[datetime, ...] = ()  # when time alone may change its result
     next_change: Callable[[datetime], datetime | None] | None = None  # same, for recurring conditions
     comparisons: int = 1  # that its test may take
+
+    @property
+    def values(self) -> list[Any]:
+        """Its value as a list."""
+        return as_list(self.value)
 
     @property
     def size(self) -> int:
@@ -341,10 +342,10 @@ TYPES = (
         position=11,
         label="Attributes of the customer",
         hint="country = DE, AT",
-        in_words=attribute_conditions.clause_of_attributes,
-        text=attribute_conditions.lines_of_condition,
-        read_text=attribute_conditions.read_condition,
-        form_rule=attribute_conditions.FORM_RULE,
+        in_words=attribute_text.clause_of_attributes,
+        text=attribute_text.lines_of_condition,
+        read_text=attribute_text.read_condition,
+        form_rule=attribute_text.FORM_RULE,
         comparable=attribute_conditions.parse_comparisons,
         covers=attribute_conditions.covers_attributes,
         never=attribute_conditions.never_attributes,

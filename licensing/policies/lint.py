@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from licensing.policies.conditions import CONDITIONS, as_list
+from licensing.policies.conditions import CONDITIONS
 from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
@@ -237,7 +237,7 @@ def check_license_types(rule: Rule, known_types: frozenset[str] | None) -> Itera
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
             is_list = isinstance(condition.value, list)
-            for index, name in enumerate(as_list(condition.value)):
+            for index, name in enumerate(condition.values):
                 if name not in known_types:
                     message = f"There is no licence of the type {name!r}."
                     yield build_finding("unknown_license_type", f"{path}[{index}]" if is_list else path, message)

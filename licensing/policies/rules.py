@@ -18,7 +18,7 @@ from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
 from licensing.policies.condition_values import Fields, expect, integer_reader, parse_permission, require_choice
-from licensing.policies.conditions import Condition, as_list, parse_conditions
+from licensing.policies.conditions import Condition, parse_conditions
 from licensing.policies.facts import Facts, PayerFacts
 
 
@@ -130,7 +130,7 @@ class Rule:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
         if facts.permission in self.permissions or facts.permission in (self.requested_permissions or ()):
             return True
-        requester_ids = [as_list(condition.value) for condition in self.conditions if condition.name == "requesterId"]
+        requester_ids = [condition.values for condition in self.conditions if condition.name == "requesterId"]
         return any(facts.requester_id in values for values in requester_ids)
 
     def grants(self, permission: str | None) -> bool:
@@ -265,7 +265,7 @@ def find_values(conditions: Iterable[Condition], name: str) -> list[str] | None:
     """Return the values of the condition with this name, or None without one."""
     for condition in conditions:
         if condition.name == name:
-            return as_list(condition.value)
+            return condition.values
     return None
 
 

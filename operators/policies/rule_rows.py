@@ -11,8 +11,8 @@ import orjson
 from django.http import QueryDict
 
 from kit.values.faults import Fault
-from licensing.policies.condition_values import ConditionKind
-from licensing.policies.conditions import CONDITIONS, as_list, condition_names
+from licensing.policies.condition_values import ConditionKind, as_list
+from licensing.policies.conditions import CONDITIONS, condition_names
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import MAX_PRIORITY
 from operators.base.fields import lines, one_line

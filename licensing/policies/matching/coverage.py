@@ -8,11 +8,12 @@ from licensing.policies.condition_values import (
     ConditionKind,
     Range,
     address_ranges,
+    as_list,
     parse_moment,
     parse_network,
     parse_one_or_more,
 )
-from licensing.policies.conditions import CONDITIONS, as_list, condition_names, leaves
+from licensing.policies.conditions import CONDITIONS, condition_names, leaves
 from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
