@@ -163,7 +163,7 @@ class Import:
             if fields.get("external_id") is None and not self.allow_duplicates:
                 raise ValidationFailed("Is needed, to know the item again.", param="externalId")
         except (ApiError, ValidationError) as error:
-            return ImportEntry(row.line, problem=reason(error))
+            return ImportEntry(row.line, problem=rejection_reason(error))
         return ImportEntry(row.line, fields)
 
     def entries(self) -> Iterator[ImportEntry]:
@@ -233,7 +233,7 @@ class Import:
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
-                entry.problem = reason(error)
+                entry.problem = rejection_reason(error)
                 continue
             action = "content.created" if item is None else "content.updated"
             change = audit.build_change(action, target, before)
@@ -262,7 +262,7 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
     apply_content(item, fields)
 
 
-def reason(error: ApiError | ValidationError) -> str:
+def rejection_reason(error: ApiError | ValidationError) -> str:
     if isinstance(error, ApiError):
         param = error.param
         message = message_for("The row", error)

@@ -41,13 +41,13 @@ def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     targets = {name: name for name in columns if is_target(name)}
     for target, spellings in MEANING.items():
-        matches = [name for name in columns if name not in targets and bare(name) in spellings]
+        matches = [name for name in columns if name not in targets and normalize_name(name) in spellings]
         if target not in targets and matches:
-            targets[target] = min(matches, key=lambda name: spellings.index(bare(name)))
+            targets[target] = min(matches, key=lambda name: spellings.index(normalize_name(name)))
     return targets
 
 
-def bare(name: str) -> str:
+def normalize_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
@@ -110,12 +110,12 @@ class ColumnMapping:
                 value = str(value)  # as other systems number their items
             put_value(body, target, value)
         for target, default in self.defaults.items():
-            if get(body, target) is None:
+            if get_value(body, target) is None:
                 put_value(body, target, default)
         return body
 
 
-def get(body: JsonObject, target: str) -> JsonValue:
+def get_value(body: JsonObject, target: str) -> JsonValue:
     name, _, key = target.partition(".")
     value = body.get(name)
     return value.get(key) if key and isinstance(value, dict) else value

@@ -17,7 +17,7 @@ from kit.rest.export import csv_bytes, harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.dates import Order
 from licensing.imports.files import RowFile, open_rows
-from licensing.imports.importer import Import, reason
+from licensing.imports.importer import Import, rejection_reason
 from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
@@ -141,7 +141,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
             outcome.tally = asdict(work.tally)
             write_rejected(file, list(work.survey.columns), problems, bad_rows)
     except (ApiError, ValidationError) as error:
-        outcome.problem = reason(error)
+        outcome.problem = rejection_reason(error)
     add_problems(outcome, problems)
     return outcome
 
@@ -166,7 +166,7 @@ def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[st
     try:
         body = work.mapping.body(row.values)
     except ApiError as error:
-        return [reason(error)]
+        return [rejection_reason(error)]
     cells = []
     for target in columns:
         name, _, key = target.partition(".")

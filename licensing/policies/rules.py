@@ -42,12 +42,12 @@ MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
 MAX_MESSAGE = 500
 MAX_PRICE = 1_000_000  # in the currency's main unit
-OF_ALLOW_RULES = ("permissions", "rateLimit", "pricePerAccess")
+ALLOW_RULE_FIELDS = ("permissions", "rateLimit", "pricePerAccess")
 RATE_LIMIT_SHAPE = 'Must be an object such as {"requests": 100, "period": "hour"}.'
 PRICE_SHAPE = 'Must be an object such as {"amount": 0.05, "currency": "EUR"}.'
 RULE_SHAPE = 'Must be an object such as {"action": "allow", "conditions": {"default": true}}.'
 RULES_SHAPE = 'Must be an array of rules such as [{"action": "allow", "conditions": {"default": true}}].'
-RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
+RULE_FIELDS = ("action", "priority", "conditions", "message", *ALLOW_RULE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def parse_rule(value: object, index: int) -> Rule:
     action = fields.read("action", parse_action, "")
     denies = action == Action.DENY
     if denies:
-        for name in OF_ALLOW_RULES:
+        for name in ALLOW_RULE_FIELDS:
             fields.read(name, refuse_in_deny_rule, None)
     message = fields.read("message", parse_message, None)
     conditions = fields.read("conditions", parse_conditions, ())

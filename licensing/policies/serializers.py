@@ -20,7 +20,7 @@ from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_SCHEMA, parse_permission
 from licensing.policies.decision import Reason
-from licensing.policies.facts import TESTED, Fact
+from licensing.policies.facts import TESTED_FACTS, Fact
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
 from licensing.policies.policy_tests import MAX_LICENSES, MAX_TESTS, MAX_TESTS_BYTES
@@ -75,7 +75,7 @@ class StoredAsSentSerializer(StrictSerializer):
     facts = ""  # the part of a test whose facts become fields (licensing.policies.facts)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        facts = [fact for fact in TESTED if self.facts and fact.part == self.facts]
+        facts = [fact for fact in TESTED_FACTS if self.facts and fact.part == self.facts]
         return {**super().get_fields(), **fact_fields(facts, allow_null=True)}
 
     @property

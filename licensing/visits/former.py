@@ -26,7 +26,7 @@ Counts = dict[UsageKey, Visits]
 
 def move_former_counts() -> int:
     """Move all counts. Returns their number."""
-    return sum(count for count, _ in move_chunks())
+    return sum(count_former_rows for count_former_rows, _ in move_chunks())
 
 
 def move_chunks() -> Iterator[tuple[int, int]]:
@@ -39,7 +39,7 @@ def move_chunks() -> Iterator[tuple[int, int]]:
         purge_unused()
 
 
-def count() -> int:
+def count_former_rows() -> int:
     """Return the number of rows to move."""
     return sum(model._default_manager.count() for model in TABLES)
 

@@ -22,7 +22,7 @@ from licensing.sites.models import Site
 from licensing.visits.counting import counted_until, edge_decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import EdgeUsage, UsageKind
-from licensing.visits.usage import UsageKey, add_visits, groups_in, tally
+from licensing.visits.usage import UsageKey, add_visits, groups_in, tally_visits
 
 SCHEME = len("https://")  # the origin is the first folder
 SUMS = {
@@ -147,7 +147,7 @@ def read_waiting(selection: VisitSelection) -> dict[UsageKey, Visits]:
     until = counted_until()
     if until is not None and until >= selection.window.end:
         return {}
-    usage, _ = tally(groups_in(selection.events(until)))
+    usage, _ = tally_visits(groups_in(selection.events(until)))
     return usage
 
 

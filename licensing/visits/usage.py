@@ -126,7 +126,7 @@ class RobotsRules:
         return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
 
 
-def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
+def tally_visits(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
     """Return the visits by each kind of key, and the sites that decided about the pages."""
     decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
     rules = RobotsRules(decided_by, (group.requester for group in groups))
@@ -151,7 +151,7 @@ def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageNam
     return usage, sites
 
 
-def store(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
+def store_usage(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
     """Add the counts to EdgeUsage. The caller must hold the lock of the counted visits."""
     usage = without_further(usage)
     pages = {(key.account, key.url) for key in usage if key.kind.has_page}

@@ -21,7 +21,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
-from licensing.policies.facts import BY_NAME
+from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.links import Option
@@ -183,7 +183,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
-        facts = [(fact, event.facts[name]) for name, fact in BY_NAME.items() if fact.label and name in event.facts]
+        facts = [
+            (fact, event.facts[name]) for name, fact in FACTS_BY_NAME.items() if fact.label and name in event.facts
+        ]
         labelled = [(fact.label, fact.text(value)) for fact, value in facts]
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled})
 
