@@ -1,6 +1,7 @@
 """Serializers of policies and their tests. Tests are validated and stored as sent."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import cast
 
 import msgspec
@@ -227,23 +228,28 @@ class PolicySerializer(StrictSerializer):
     sometimes = for_secret_keys | {"updated"}
 
     def to_representation(self, policy: Policy) -> Rendered:
-        body = {
-            "id": policy.pk,
-            "object": "policy",
-            "externalId": policy.external_id,
-            "name": policy.name,
-            "description": policy.description,
-            "rules": policy.rules,
-            "defaultAction": policy.default_action,
-            "mode": policy.mode,
-            "tests": policy.tests,
-            "metadata": policy.metadata,
-            "version": policy.version,
-            "created": render_timestamp(policy.created),
-        }
-        if policy.updated is not None:
-            body["updated"] = render_timestamp(policy.updated)
-        return body
+        return render_policy(policy, policy, policy.updated)
+
+
+def render_policy(policy: Policy, version: Policy | PolicyRevision, updated: datetime | None) -> Rendered:
+    """Return a version of the policy in JSON; the current one is the policy itself."""
+    body = {
+        "id": policy.pk,
+        "object": "policy",
+        "externalId": policy.external_id,
+        "name": version.name,
+        "description": version.description,
+        "rules": version.rules,
+        "defaultAction": version.default_action,
+        "mode": version.mode,
+        "tests": version.tests,
+        "metadata": policy.metadata,
+        "version": version.version,
+        "created": render_timestamp(policy.created),
+    }
+    if updated is not None:
+        body["updated"] = render_timestamp(updated)
+    return body
 
 
 class PolicyRevisionSerializer(PolicySerializer):
@@ -252,25 +258,10 @@ class PolicyRevisionSerializer(PolicySerializer):
     `externalId` and `metadata` are the policy's current ones: versions do not keep them.
     """
 
-    def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:
-        return super().to_representation(policy if isinstance(policy, Policy) else policy_from_revision(policy))
-
-
-def policy_from_revision(revision: PolicyRevision) -> Policy:
-    return Policy(
-        id=revision.policy_id,
-        external_id=revision.policy.external_id,
-        metadata=revision.policy.metadata,
-        name=revision.name,
-        description=revision.description,
-        rules=revision.rules,
-        default_action=revision.default_action,
-        mode=revision.mode,
-        tests=revision.tests,
-        version=revision.version,
-        created=revision.policy.created,
-        updated=revision.created if revision.version > 1 else None,
-    )
+    def to_representation(self, version: Policy | PolicyRevision) -> Rendered:
+        if isinstance(version, Policy):
+            return super().to_representation(version)
+        return render_policy(version.policy, version, version.created if version.version > 1 else None)
 
 
 class RollbackSerializer(StrictSerializer):

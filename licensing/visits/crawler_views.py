@@ -14,6 +14,7 @@ from kit.values.decimals import render_amount
 from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
+from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.observed import render_sums
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
 from licensing.visits.crawler_report import By, Taker, crawler_report
@@ -153,25 +154,27 @@ def present_crawlers(selection: VisitSelection, by: By) -> dict[str, object]:
         ],
         "byClass": [{"crawlerClass": name, **present_taker(taker)} for name, taker in report.classes],
         "byOperator": [{"operator": name, **present_with_referrals(taker)} for name, taker in report.operators],
-        "byCrawler": [
-            {
-                "name": crawler.name,
-                "operator": crawler.operator,
-                "crawlerClass": crawler.crawler_class,
-                **present_taker(taker),
-            }
-            for crawler, taker in report.crawlers
-        ],
-        "referrers": [
-            {
-                "host": host,
-                "name": None if service is None else service.name,
-                "operator": None if service is None else service.operator,
-                "kind": None if service is None else service.kind,
-                "referrals": number,
-            }
-            for host, service, number in report.referrers
-        ],
+        "byCrawler": [present_crawler(crawler, taker) for crawler, taker in report.crawlers],
+        "referrers": [present_referrer(host, service, number) for host, service, number in report.referrers],
+    }
+
+
+def present_crawler(crawler: Crawler, taker: Taker) -> dict[str, object]:
+    return {
+        "name": crawler.name,
+        "operator": crawler.operator,
+        "crawlerClass": crawler.crawler_class,
+        **present_taker(taker),
+    }
+
+
+def present_referrer(host: str, service: Referrer | None, referrals: int) -> dict[str, object]:
+    return {
+        "host": host,
+        "name": None if service is None else service.name,
+        "operator": None if service is None else service.operator,
+        "kind": None if service is None else service.kind,
+        "referrals": referrals,
     }
 
 
