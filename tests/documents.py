@@ -61,14 +61,14 @@ def reasons() -> str:
 
 
 def metadata() -> str:
-    from licensing.content.metadata import ATTRIBUTES, Kind
+    from licensing.content.metadata import ATTRIBUTES, AttributeKind
 
-    def shape(kind: Kind, maximum: int) -> str:
+    def shape(kind: AttributeKind, maximum: int) -> str:
         return {
-            Kind.TEXT: f"text of at most {maximum} characters",
-            Kind.DAY: "a day, as `2026-01-31`",
-            Kind.TEXTS: f"texts of at most {maximum} characters each",
-            Kind.INTEGER: f"an integer from 0 to {maximum:,}",
+            AttributeKind.TEXT: f"text of at most {maximum} characters",
+            AttributeKind.DAY: "a day, as `2026-01-31`",
+            AttributeKind.TEXTS: f"texts of at most {maximum} characters each",
+            AttributeKind.INTEGER: f"an integer from 0 to {maximum:,}",
         }[kind]
 
     return table(["attribute", "value"], ([f"`{one.name}`", shape(one.kind, one.maximum)] for one in ATTRIBUTES))

@@ -68,6 +68,7 @@ TESTS = {
         *CONDITIONS,
         *files("endpoints", "access_attributes"),
     ],
+    "licensing/policies/matching/attribute_text.py": [*files("decisions", "attributes"), *CONDITIONS],
     "licensing/policies/matching/schedules.py": [
         *files("decisions", "schedule"),
         *CONDITIONS,

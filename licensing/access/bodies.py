@@ -18,7 +18,7 @@ from kit.values.faults import REQUIRED, Fault
 from kit.values.urls import URL_SCHEMA
 from licensing.access.check_values import Check
 from licensing.access.facts import sent_facts, with_facts
-from licensing.access.faults import URL_RULE, Tell, refusal, refuse
+from licensing.access.faults import URL_RULE, Tell, body_error, raise_fault
 from licensing.policies import schemas
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.condition_values import PERMISSION_PATTERN
@@ -133,23 +133,25 @@ def require_policy_access(grant: Grant, fields: Mapping[str, object]) -> None:
 def parse_check(fields: Mapping[str, object], requester: str | None = None) -> Check:
     """Parse the body of POST /v1/access/check. `requester` is the default requester. Raises ValidationFailed."""
     try:
-        return build_check(msgspec.convert(fields, CheckBody), requester, refuse)
+        return build_check(msgspec.convert(fields, CheckBody), requester, raise_fault)
     except (msgspec.ValidationError, Fault):
-        raise refusal(fields, CheckBody, STAND_INS, lambda body, tell: build_check(body, requester, tell)) from None
+        raise body_error(fields, CheckBody, STAND_INS, lambda body, tell: build_check(body, requester, tell)) from None
 
 
 def parse_batch(fields: Mapping[str, object], requester: str | None = None) -> list[Check]:
     """Parse the body of POST /v1/access/check/batch and apply its defaults. Raises ValidationFailed."""
     try:
-        return build_checks(msgspec.convert(fields, BatchBody), requester, refuse)
+        return build_checks(msgspec.convert(fields, BatchBody), requester, raise_fault)
     except (msgspec.ValidationError, Fault):
-        raise refusal(fields, BatchBody, STAND_INS, lambda body, tell: build_checks(body, requester, tell)) from None
+        raise body_error(
+            fields, BatchBody, STAND_INS, lambda body, tell: build_checks(body, requester, tell)
+        ) from None
 
 
 def build_check(body: CheckBody, requester: str | None, tell: Tell) -> Check:
     if body.requester is None:
         body.requester = requester
-    return complete(body, None, "", None, tell)
+    return complete_check(body, None, "", None, tell)
 
 
 def build_checks(body: BatchBody, requester: str | None, tell: Tell) -> list[Check]:
@@ -162,12 +164,12 @@ def build_checks(body: BatchBody, requester: str | None, tell: Tell) -> list[Che
     alike: Check | None = None  # the first check that only names its item; others differ from it in nothing else
     for index, item in enumerate(body.checks):
         # When faults are collected, each check is validated in full.
-        names_item_alone = tell is refuse and names_its_item_alone(item)
+        names_item_alone = tell is raise_fault and names_its_item_alone(item)
         if alike is not None and names_item_alone:
             named = ("contentId", item.content_id)
             completed.append(replace(alike, selector=named, correlation_id=item.correlation_id))
             continue
-        check = complete(item, body, f"checks[{index}].", draft, tell)
+        check = complete_check(item, body, f"checks[{index}].", draft, tell)
         if names_item_alone:
             alike = check = replace(check, names_item_alone=True)
         completed.append(check)
@@ -191,7 +193,7 @@ def compile_draft(draft: DraftBody, path: str, tell: Tell) -> CompiledPolicy:
     return CompiledPolicy.of(None, None, draft.default_action, rules)
 
 
-def complete(
+def complete_check(
     own: CheckFields, defaults: CheckFields | None, path: str, default_draft: CompiledPolicy | None, tell: Tell
 ) -> Check:
     """Apply the defaults, report conflicts between fields, and build the check. The result is unusable if a fault was
@@ -226,9 +228,9 @@ def selector_of(own: CheckFields, defaults: CheckFields | None, path: str, tell:
     """Return the item's selector, from the check or else from the defaults."""
     if own.content_id is not None and own.external_id is own.source is None:  # most checks
         return "contentId", own.content_id
-    namer, named = own, selectors(own)
+    namer, named = own, given_selectors(own)
     if defaults is not None and not named:
-        namer, named = defaults, selectors(defaults)
+        namer, named = defaults, given_selectors(defaults)
     if len(named) != 1:
         field, part = (named[1][0], namer) if named else ("contentId", own)
         tell(path, field, "Give exactly one of contentId, externalId, source.", part)
@@ -266,6 +268,6 @@ def refuse_modes(
         tell(given_at, "sign", "Only a decision that is recorded is signed, and a dry run is not.", part)
 
 
-def selectors(body: CheckFields) -> list[tuple[str, str]]:
+def given_selectors(body: CheckFields) -> list[tuple[str, str]]:
     given = (("contentId", body.content_id), ("externalId", body.external_id), ("source", body.source))
     return [(name, value) for name, value in given if value is not None]

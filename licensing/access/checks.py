@@ -28,7 +28,7 @@ from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, find_requesters, requesters_to_write
 from licensing.access.subjects import LookupResult
-from licensing.requesters.numbers import reserve
+from licensing.requesters.numbers import reserve_numbers
 
 
 def check_access(
@@ -44,7 +44,7 @@ def check_access(
     """
     if all(check.dry_run for check in checks):
         with read_snapshot():
-            return attempt(account_id, checks, now, current_epoch(account_id), caller)
+            return attempt_checks(account_id, checks, now, current_epoch(account_id), caller)
     return check_and_record(account_id, checks, now, caller)
 
 
@@ -82,9 +82,9 @@ def check_and_record(
         try:
             try:
                 with transaction.atomic():  # releases the requesters' locks: the account must be locked first
-                    return attempt(account_id, checks, now, current_epoch(account_id), caller)
+                    return attempt_checks(account_id, checks, now, current_epoch(account_id), caller)
             except Stale:
-                return attempt(account_id, checks, now, epochs.hold(account_id), caller)
+                return attempt_checks(account_id, checks, now, epochs.hold(account_id), caller)
         except recorder.OVERFLOWS:
             raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
@@ -93,7 +93,7 @@ class Stale(Exception):
     """The account has changed since its facts were read, or another request has created the requester."""
 
 
-def attempt(
+def attempt_checks(
     account_id: str, checks: Sequence[Check], now: datetime, epoch: int, caller: Caller | None
 ) -> Sequence[Answer | ApiError]:
     """Decide and record the checks once. Raises Stale if the account's epoch has advanced."""
@@ -102,7 +102,7 @@ def attempt(
     every = {requester_id for check in checks for requester_id, _ in check.requesters}
     found = LookupResult(epoch, items, find_requesters(account_id, every))
     if named := requesters_to_write(checks, found):
-        found = assign_numbers(found, named, reserve(count_unnumbered(named)))
+        found = assign_numbers(found, named, reserve_numbers(count_unnumbered(named)))
     made = decide_checks(checks, found, ids.id_to_hex("acc", account_id), now, grant)
     if made.rehearsals:
         made = rehearse_observed(made)

@@ -7,7 +7,7 @@ from kit.values.amounts import from_millionths
 from kit.values.currencies import in_full
 from licensing.access.deciding import Answer
 from licensing.access.rendering import present
-from licensing.policies.condition_values import Kind
+from licensing.policies.condition_values import ConditionKind
 from licensing.policies.conditions import CONDITIONS
 from licensing.policies.decision import Reason
 from licensing.policies.describe_rule import RuleJson, describe_rule
@@ -87,6 +87,6 @@ def describe_outcome(step: Step) -> str:
 
 def describe_required(failed: Failed) -> str:
     condition = CONDITIONS.get(failed["condition"])
-    if condition is not None and condition.kind is Kind.OBJECT:
+    if condition is not None and condition.kind is ConditionKind.OBJECT:
         return condition.in_words(failed["wanted"])
     return value_in_words(failed["wanted"])

@@ -16,10 +16,10 @@ from licensing.access.check_values import Check
 from licensing.access.faults import Tell
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.policies.facts import (
+    CHECK_FACTS,
     NOTHING,
-    OF_CHECK,
-    SENT,
-    STORED,
+    SENT_FACTS,
+    STORED_FACTS,
     Fact,
     Facts,
     GivenFacts,
@@ -38,7 +38,7 @@ B = TypeVar("B", bound=Struct)
 # A fact in a part of a body: its name, its index in GivenFacts.facts, and the fact if its values are parsed.
 Reader = tuple[str, int | None, Fact | None]
 
-WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in STORED)
+WRITTEN = tuple((attrgetter(fact.attribute), fact.name, fact.dump) for fact in STORED_FACTS)
 
 
 def facts_of(check: Check, item: Item, requester: RequesterSnapshot, now: datetime) -> Facts:
@@ -102,26 +102,28 @@ def facts_of_event(recorded: Recorded, requester_id: str, permission: str | None
 # --- In bodies -------------------------------------------------------------------------------------------------------
 
 
-def readers(part: str) -> Iterator[Reader]:
-    places = {fact.attribute: place for place, fact in enumerate(OF_CHECK)}
-    for fact in SENT[part]:
+def fact_readers(part: str) -> Iterator[Reader]:
+    places = {fact.attribute: place for place, fact in enumerate(CHECK_FACTS)}
+    for fact in SENT_FACTS[part]:
         yield fact.name, places.get(fact.attribute), None if fact.parse is as_sent else fact
 
 
 def values_getter(part: str) -> Callable[[Struct], tuple[object, ...]]:
     """Return a function that reads the values of all facts in that part of a body at once."""
-    return attrgetter(*(fact.key for fact in SENT[part]))
+    return attrgetter(*(fact.key for fact in SENT_FACTS[part]))
 
 
 SILENT_IF_EMPTY = (str, dict)
-READERS = {part: (values_getter(part), tuple(readers(part)), (None,) * len(SENT[part])) for part in SENT}
+READERS = {
+    part: (values_getter(part), tuple(fact_readers(part)), (None,) * len(SENT_FACTS[part])) for part in SENT_FACTS
+}
 
 
 def with_facts(base: type[B], part: str) -> type[B]:
     """Return the structure extended by a field for each fact that callers send in that part."""
     further = [
         (fact.key, Annotated[cast("type[object]", fact.type) | None, Meta(description=fact.description or None)], None)
-        for fact in SENT[part]
+        for fact in SENT_FACTS[part]
     ]
     return cast("type[B]", defstruct(base.__name__, further, bases=(base,), kw_only=True))
 

@@ -40,12 +40,12 @@ SPECIAL = (
 )
 
 
-def refuse(path: str, field: str, message: str, part: object) -> None:
+def raise_fault(path: str, field: str, message: str, part: object) -> None:
     """Raise the first fault, so that parsing stops."""
     raise Fault(f"{path}{field}", message)
 
 
-def refusal(
+def body_error(
     fields: Mapping[str, object], body: type[B], stand_ins: Mapping[str, object], complete: Callable[[B, Tell], object]
 ) -> ValidationFailed:
     """Build the error for a rejected body, with all its faults.

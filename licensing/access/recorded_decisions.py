@@ -16,7 +16,7 @@ from licensing.policies.decision import Decision, Reason, decisive_license, effe
 from licensing.policies.facts import NOTES, Facts
 from licensing.policies.modes import Mode
 
-OF_WALLETS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
+WALLET_REASONS = (Reason.CREDITS_EXHAUSTED, Reason.QUOTA_EXCEEDED)
 REVISIONS = 20  # policy revisions in memory at a time
 # Recorded with a decision, but read by no condition. What callers say about licences is a note that decides, too.
 UNREAD = frozenset(note.name for note in NOTES if note.part != "requester")
@@ -126,7 +126,7 @@ def recorded_answer(event: AccessEvent, policy: CompiledPolicy | None) -> Answer
         policy=policy,
         facts=facts,
         created=render_timestamp(event.created) or "",
-        credits=event.facts.get("credits") if not observed and (event.allowed or reason in OF_WALLETS) else None,
+        credits=event.facts.get("credits") if not observed and (event.allowed or reason in WALLET_REASONS) else None,
         rate_remaining=event.rate_remaining,
         rate_reset=event.rate_reset,
     )

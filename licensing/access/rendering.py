@@ -18,7 +18,7 @@ from licensing.access.check_values import Check
 from licensing.access.deciding import Answer, SharedDecision
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import Decision, Reason
-from licensing.policies.facts import OF_VISIT, Facts, shown_facts
+from licensing.policies.facts import VISIT_MEMBERS, Facts, shown_facts
 from licensing.policies.matching.tracing import trace
 
 CREDIT_AMOUNTS = ("remaining", "required", "available")
@@ -76,7 +76,7 @@ def present_recorded(
     if context := shown_facts("context", event.facts):
         shown["context"] = context
     if "identifiedBy" in event.facts:
-        shown |= {name: event.facts.get(name) for name in OF_VISIT}
+        shown |= {name: event.facts.get(name) for name in VISIT_MEMBERS}
         shown["imported"] = "imported" in event.facts
     if names_key:
         shown["keyId"] = event.facts.get("keyId")
@@ -179,17 +179,17 @@ class Template:
         fields = list(shown.items())
         names = list(shown)
         before, after = names.index("id"), names.index("contentId")
-        self.head = f'{{{members(fields[:before])}"id":"'
-        self.middle = f'",{members(fields[before + 1 : after])}"contentId":"'
-        self.tail = f'",{members(fields[after + 1 :])}'.removesuffix(",")
+        self.head = f'{{{json_members(fields[:before])}"id":"'
+        self.middle = f'",{json_members(fields[before + 1 : after])}"contentId":"'
+        self.tail = f'",{json_members(fields[after + 1 :])}'.removesuffix(",")
 
     def of(self, answer: Answer, own: dict[str, object]) -> Fragment:
         """Return the object of one answer with its additional members. Ids need no escaping."""
-        beside = f",{members(own.items())}".removesuffix(",") if own else ""
+        beside = f",{json_members(own.items())}".removesuffix(",") if own else ""
         return Fragment(f"{self.head}{answer.id}{self.middle}{answer.content_id}{self.tail}{beside}}}")
 
 
-def members(fields: Iterable[tuple[str, object]]) -> str:
+def json_members(fields: Iterable[tuple[str, object]]) -> str:
     """Render the members of a JSON object, each followed by a comma."""
     text = render_json(dict(fields)).decode()[1:-1]
     return f"{text}," if text else ""

@@ -33,7 +33,9 @@ class SelectedDecisions(Struct, frozen=True):
     def from_query(cls, account_id: str, query: QueryDict) -> "SelectedDecisions":
         """Parse the filters. Raises InvalidRequest."""
         given = tuple(given_filters(DecisionFilters, query))
-        names = {name for row_filter, value in given if row_filter.of == "requesterId" for name in members(value)}
+        names = {
+            name for row_filter, value in given if row_filter.of == "requesterId" for name in listed_values(value)
+        }
         return cls(account_id, given, numbers_with_merged(account_id, names) if names else {})
 
     def filter(self, events: QuerySet[AccessEvent], filters: Iterable[Given] | None = None) -> QuerySet[AccessEvent]:
@@ -72,7 +74,7 @@ class SelectedDecisions(Struct, frozen=True):
         return remaining
 
     def numbers_of(self, value: object) -> list[int]:
-        return [number for name in members(value) for number in self.numbers.get(name, ())]
+        return [number for name in listed_values(value) for number in self.numbers.get(name, ())]
 
     def counted_by_rollups(self) -> Selection | None:
         """Return the selection for the rollups.
@@ -84,7 +86,7 @@ class SelectedDecisions(Struct, frozen=True):
         keys: dict[Subject, Members] = {}
         for row_filter, value in self.given:
             if row_filter.of in KEYS:
-                values = self.numbers_of(value) if row_filter.of == "requesterId" else members(value)
+                values = self.numbers_of(value) if row_filter.of == "requesterId" else listed_values(value)
                 keys.setdefault(KEYS[row_filter.of], Members()).narrow(
                     values, are_excluded=row_filter.operator == "ne"
                 )
@@ -100,7 +102,7 @@ class SelectedDecisions(Struct, frozen=True):
         return Selection(self.account_id, window.begin, window.end, tuple(outcomes), chosen)
 
 
-def members(value: object) -> list[str]:
+def listed_values(value: object) -> list[str]:
     return cast("list[str]", value if isinstance(value, list) else [value])
 
 
@@ -109,7 +111,7 @@ def outcomes_of(row_filter: OperatorFilter, value: object) -> Outcomes:
     if row_filter.of == "reason":
         if row_filter.operator == "exists":
             return Outcomes((ALLOWED,), are_excluded=bool(value))
-        return Outcomes(tuple(members(value)), are_excluded=row_filter.operator == "ne")
+        return Outcomes(tuple(listed_values(value)), are_excluded=row_filter.operator == "ne")
     allowed_values = {bool(allowed) for allowed in (value if isinstance(value, list) else [value])}
     if row_filter.operator == "ne":
         allowed_values = {True, False} - allowed_values

@@ -13,12 +13,12 @@ from kit.values import ids
 from licensing.content.models import Content, Status
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.facts import DEFAULTS, OF_ITEM, STORED, Values
+from licensing.policies.facts import DEFAULTS, ITEM_FACTS, STORED_FACTS, Values
 from licensing.policies.modes import Mode
 from licensing.requesters.models import Requester
 from licensing.sites.refusal_texts import NO_TEXTS, RefusalTexts
 
-read_fact_values = attrgetter(*(fact.attribute for fact in OF_ITEM))
+read_fact_values = attrgetter(*(fact.attribute for fact in ITEM_FACTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Item:
     urls: tuple[str, ...] = ()  # keys in hex of the URLs it was found by; empty if it was named by an id
     refusal: RefusalTexts = NO_TEXTS  # of its site
     others: tuple["Item", ...] = ()  # further pages that an origin may serve for the same URL
-    # Values of licensing.policies.facts.OF_ITEM: each check would read them again.
+    # Values of licensing.policies.facts.ITEM_FACTS: each check would read them again.
     fact_values: Values = field(init=False, repr=False)
     comparisons: int = field(init=False, repr=False)  # that its decision may take
 
@@ -125,7 +125,7 @@ class RequesterSnapshot:
     is_written: bool = True
     current_id: str | None = None  # the requester that the requested id was merged into; None if it was not merged
     wallets: tuple[tuple[str | None, ...], ...] = ()  # key, unit, key of the licence (analytics.wallets.services)
-    stored: Values = ()  # values of licensing.policies.facts.STORED; empty if none is set
+    stored: Values = ()  # values of licensing.policies.facts.STORED_FACTS; empty if none is set
 
     @property
     def weight(self) -> int:
@@ -137,7 +137,7 @@ class RequesterSnapshot:
         """Build the requester that `requested_id` resolves to."""
         current_id = None if row.requester_id == requested_id else row.requester_id
         wallets = tuple(map(tuple, row.wallets or ()))
-        stored = stored_facts([getattr(row, fact.stored) for fact in STORED])
+        stored = stored_facts([getattr(row, fact.stored) for fact in STORED_FACTS])
         return cls(row.pk, row.name, licenses, current_id=current_id, wallets=wallets, stored=stored)
 
     @property
@@ -159,10 +159,10 @@ class RequesterSnapshot:
 
 
 def stored_facts(columns: Sequence[object]) -> Values:
-    """Return the values of STORED from the columns of a requester; empty if all columns are."""
+    """Return the values of STORED_FACTS from the columns of a requester; empty if all columns are."""
     if not any(columns):
         return ()
-    values = zip(STORED, columns, strict=True)
+    values = zip(STORED_FACTS, columns, strict=True)
     return tuple(fact.load(value) if value else DEFAULTS[fact.attribute] for fact, value in values)
 
 

@@ -14,7 +14,7 @@ from kit.values.numbers import MAX_INTEGER
 MAX_TEXTS = 50
 
 
-class Kind(Enum):
+class AttributeKind(Enum):
     TEXT = auto()  # at most `maximum` characters
     DAY = auto()
     TEXTS = auto()  # at most 50 strings of 1 to `maximum` characters
@@ -25,7 +25,7 @@ class Kind(Enum):
 class Attribute:
     name: str
     column: str
-    kind: Kind
+    kind: AttributeKind
     label: str
     maximum: int = 0
     description: str = ""
@@ -33,28 +33,33 @@ class Attribute:
     @property
     def schema(self) -> dict[str, object]:
         """JSON Schema of the values that requests may send; null clears the attribute."""
-        schemas: dict[Kind, dict[str, object]] = {
-            Kind.TEXT: {"type": "string", "maxLength": self.maximum},
-            Kind.DAY: {"type": "string", "format": "date"},
-            Kind.TEXTS: {
+        schemas: dict[AttributeKind, dict[str, object]] = {
+            AttributeKind.TEXT: {"type": "string", "maxLength": self.maximum},
+            AttributeKind.DAY: {"type": "string", "format": "date"},
+            AttributeKind.TEXTS: {
                 "type": "array",
                 "items": {"type": "string", "minLength": 1, "maxLength": self.maximum, "pattern": r"\S"},
                 "maxItems": MAX_TEXTS,
             },
-            Kind.INTEGER: {"type": "integer", "minimum": 0, "maximum": self.maximum},
+            AttributeKind.INTEGER: {"type": "integer", "minimum": 0, "maximum": self.maximum},
         }
         described = {"description": self.description} if self.description else {}
         return {**nullable(schemas[self.kind]), **described}
 
 
 ATTRIBUTES = (
-    Attribute("author", "author", Kind.TEXT, "Author", 255),
-    Attribute("publishedAt", "published_at", Kind.DAY, "Published at"),
-    Attribute("category", "category", Kind.TEXT, "Category", 255),
+    Attribute("author", "author", AttributeKind.TEXT, "Author", 255),
+    Attribute("publishedAt", "published_at", AttributeKind.DAY, "Published at"),
+    Attribute("category", "category", AttributeKind.TEXT, "Category", 255),
     Attribute(
-        "tags", "metadata_tags", Kind.TEXTS, "Tags in the metadata", 100, "Independent of the item's own `tags`."
+        "tags",
+        "metadata_tags",
+        AttributeKind.TEXTS,
+        "Tags in the metadata",
+        100,
+        "Independent of the item's own `tags`.",
     ),
-    Attribute("wordCount", "word_count", Kind.INTEGER, "Word count", MAX_INTEGER),
+    Attribute("wordCount", "word_count", AttributeKind.INTEGER, "Word count", MAX_INTEGER),
 )
 COLUMNS = {attribute.name: attribute.column for attribute in ATTRIBUTES}
 

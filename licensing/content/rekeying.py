@@ -27,12 +27,12 @@ def has_stale_keys() -> bool:
     return any(map(is_stale, [*with_url.order_by("pk")[:SAMPLE], *with_url.order_by("-pk")[:SAMPLE]]))
 
 
-def count() -> int:
+def count_items() -> int:
     """Return the number of items with URLs."""
     return Content.objects.exclude(source=None).count()
 
 
-def rekey() -> Iterator[tuple[int, int]]:
+def rekey_items() -> Iterator[tuple[int, int]]:
     """Recompute the URL keys of all items. Yields how many a transaction has read, and how many were outdated."""
     for account_id in accounts_with_urls():
         yield from rekey_account(account_id)

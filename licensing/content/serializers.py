@@ -20,7 +20,7 @@ from licensing.content.metadata import (
     MAX_TEXTS,
     SCHEMA,
     Attribute,
-    Kind,
+    AttributeKind,
 )
 from licensing.content.models import CONTENT_TYPES, Content, Status
 from licensing.policies.models import Policy
@@ -29,13 +29,13 @@ from licensing.policies.serializers import PolicySerializer
 
 def build_field(attribute: Attribute) -> serializers.Field:
     match attribute.kind:
-        case Kind.TEXT:
+        case AttributeKind.TEXT:
             return Text(max_length=attribute.maximum, allow_blank=True, allow_null=True)
-        case Kind.DAY:
+        case AttributeKind.DAY:
             return Date(allow_null=True)
-        case Kind.TEXTS:
+        case AttributeKind.TEXTS:
             return Texts(max_items=MAX_TEXTS, max_length=attribute.maximum, allow_null=True)
-        case Kind.INTEGER:
+        case AttributeKind.INTEGER:
             return Integer(min_value=0, max_value=attribute.maximum, allow_null=True)
 
 

@@ -36,7 +36,7 @@ from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
 from kit.storage.code_points import by_code_point
 from licensing.content import services
-from licensing.content.metadata import ATTRIBUTES, Attribute, Kind
+from licensing.content.metadata import ATTRIBUTES, Attribute, AttributeKind
 from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import ContentBulk
@@ -47,9 +47,9 @@ from licensing.policies.serializers import PolicySerializer
 
 
 def build_operand(attribute: Attribute) -> Operand:
-    if attribute.kind == Kind.TEXT:
+    if attribute.kind == AttributeKind.TEXT:
         return Operand(text, attribute.column, optional=True)
-    return Operand(day if attribute.kind == Kind.DAY else integer, attribute.column, ORDER, optional=True)
+    return Operand(day if attribute.kind == AttributeKind.DAY else integer, attribute.column, ORDER, optional=True)
 
 
 def parse_source_key(value: str) -> bytes | None:
@@ -77,7 +77,7 @@ class ContentFilters(OperatorFilterSet):
         **{
             f"metadata.{attribute.name}": build_operand(attribute)
             for attribute in ATTRIBUTES
-            if attribute.kind != Kind.TEXTS
+            if attribute.kind != AttributeKind.TEXTS
         },
     }
 

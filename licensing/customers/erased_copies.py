@@ -80,7 +80,7 @@ class Copies:
         with part_transaction_on_sqlite():
             self.redact_licenses()
             self.redact_policies()
-        history.drop(self.people)
+        history.drop_former_history(self.people)
         self.redact_attempts()
         replies = find_replies(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
         with part_transaction_on_sqlite():

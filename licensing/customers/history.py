@@ -25,7 +25,7 @@ COLUMNS = ("customer", "other_customer", "sealed")
 POSSESSIONS = {"license": License, "license_client": LicenseClient, "wallet": Wallet, "payment": Payment}
 
 
-def unsealed(account_id: str) -> list[QuerySet[HistoryRow]]:
+def unsealed_history(account_id: str) -> list[QuerySet[HistoryRow]]:
     entries = AuditEntry._base_manager.filter(resource_type__in=[*PERSONAL, "event"])
     events = Event._base_manager.filter(type__in=ABOUT_CUSTOMERS)
     return [rows.filter(account_id=account_id, sealed=None).order_by("pk") for rows in (entries, events)]
@@ -36,13 +36,13 @@ def move_history() -> int:
     moved = 0
     for account_id in Account.objects.values_list("pk", flat=True):
         Account.objects.filter(pk=account_id, seals_history=False).update(seals_history=True)
-        for rows in unsealed(account_id):
+        for rows in unsealed_history(account_id):
             for chunk in read_in_chunks(rows):
-                moved += store(chunk, find_people)
+                moved += store_references(chunk, find_people)
     return moved
 
 
-def drop(people: Sequence[Requester]) -> None:
+def drop_former_history(people: Sequence[Requester]) -> None:
     """Drop what rows of the version before have of customers that are being erased."""
     account_id = people[0].account_id
     erased = {}
@@ -56,9 +56,9 @@ def drop(people: Sequence[Requester]) -> None:
 
     ids = {id for _, id in erased}
     possessions: set[str] = set()
-    for rows in unsealed(account_id):
+    for rows in unsealed_history(account_id):
         for chunk in read_in_chunks(rows):
-            store([row for row in chunk if is_about_one_of(row, ids, possessions)], find)
+            store_references([row for row in chunk if is_about_one_of(row, ids, possessions)], find)
 
 
 def former_ids(person: Requester) -> set[str]:
@@ -101,7 +101,7 @@ def set_owners(rows: Sequence[HistoryRow]) -> None:
             entry.owner = owners.get(entry.resource_id)
 
 
-def store(rows: Sequence[HistoryRow], find: Callable[[Sequence[HistoryRow]], People]) -> int:
+def store_references(rows: Sequence[HistoryRow], find: Callable[[Sequence[HistoryRow]], People]) -> int:
     """Store rows with references. Returns how many have changed."""
     with part_of_a_write(), redacting():
         conceal(rows, find)

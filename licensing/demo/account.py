@@ -4,7 +4,7 @@ import json
 from collections import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from math import sin
 from random import Random
@@ -34,7 +34,7 @@ from licensing.demo.story import (
     SHOWN,
     SITE,
     TERMS,
-    policies,
+    policy_bodies,
     read_items,
 )
 from licensing.demo.visits import record_visits
@@ -49,7 +49,7 @@ from licensing.policies.serializers import PolicySerializer
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
-DRAWN = 2_000  # items per file that are ever requested
+MAX_REQUESTED_ITEMS = 2_000  # items per file that are ever requested
 DAYS = 365
 EMBARGO = timedelta(days=14)
 Progress = Callable[[int, int], None]  # days done, total days
@@ -69,13 +69,17 @@ def make_partitions(now: datetime, days: int) -> None:
     ensure_partitions(now - timedelta(days=days), months_ahead=days // 28 + MONTHS_AHEAD)
 
 
+def ignore_progress(done: int, total: int) -> None:
+    """Show no progress."""
+
+
 @transaction.atomic
 def seed_demo(
     now: datetime,
     seed: int = 1,
     days: int = DAYS,
     files: Sequence[str] = (),
-    progress: Progress = lambda done, of: None,
+    progress: Progress = ignore_progress,
 ) -> Demo:
     """Create a demo account with policies, items, licences and decisions of the last `days`.
 
@@ -84,32 +88,34 @@ def seed_demo(
     """
     opened = now - timedelta(days=days)
     account = plan_services.create_account(
-        name_of_next(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
+        next_demo_name(), plan="enterprise", requests_per_minute=10_000, requests_per_day=1_000_000, is_demo=True
     )
     _, secret_key = key_services.create_api_key(account.pk, name="Demo server", type="secret")
     _, public_key = key_services.create_api_key(account.pk, name="Demo website", type="public")
-    linked = register_policies(account, opened)
-    names = [*register(account, opened, linked), *(name for path in files for name in load(account, path))]
-    site = make_site(account, linked)
+    policy_ids = create_policies(account, opened)
+    names = create_items(account, opened, policy_ids)
+    for path in files:
+        names += import_items(account, path, policy_ids)
+    site = make_site(account, policy_ids)
     issue_licenses(account, opened, now)
     make_rates(opened, now)
     open_wallets(account, opened)
-    backdate(account, opened)
+    backdate_creation(account, opened)
     record_prepaid_checks(account, licensed_items(), opened, now)
     record_visits(account, names, Random(seed), opened, now, progress)  # noqa: S311 - nothing secret hangs on it
     paths = [f"/{item['type']}s/{item['externalId']}" for item in read_items()]
     import_log(site, paths, Random(seed), now, days)  # noqa: S311
-    note_first_visits(account)
+    set_first_visits(account)
     return Demo(account, secret_key, public_key)
 
 
-def name_of_next() -> str:
+def next_demo_name() -> str:
     """Return the demo's name, numbered from the second one."""
     demo_count = Account.objects.filter(is_demo=True).count()
     return f"{PUBLISHER} {demo_count + 1}" if demo_count else PUBLISHER
 
 
-def load(account: Account, path: str) -> list[str]:
+def import_items(account: Account, path: str, policy_ids: abc.Mapping[str, str | None]) -> list[str]:
     """Import a file of items and return their externalIds."""
     with open_rows(path) as rows:
         columns = set(rows.header())
@@ -119,11 +125,11 @@ def load(account: Account, path: str) -> list[str]:
         if kind is None:
             file_columns = " or ".join(", ".join(sorted(kind.columns.values())) for kind in ITEM_FILES)
             raise InvalidRequest(f"{path}: the demo takes files with the columns {file_columns}.")
-        policy = Policy.objects.get(account=account, name=policies(date.today())[kind.policy]["name"])  # noqa: DTZ011
+        policy = Policy.objects.get(pk=policy_ids[kind.policy])
         work = Import(account.pk, rows, dict(kind.columns), {**kind.defaults, "policyId": policy.pk})
         work.run(lambda line, problem: None, lambda tally: None)
     items = Content.objects.of(account.pk).filter(policy=policy, external_id__isnull=False).order_by("external_id")
-    return list(items.values_list("external_id", flat=True)[:DRAWN])
+    return list(items.values_list("external_id", flat=True)[:MAX_REQUESTED_ITEMS])
 
 
 def issue_licenses(account: Account, opened: datetime, now: datetime) -> None:
@@ -157,24 +163,24 @@ def make_rates(opened: datetime, now: datetime) -> None:
         )
 
 
-def register_policies(account: Account, opened: datetime) -> dict[str, str | None]:
+def create_policies(account: Account, opened: datetime) -> dict[str, str | None]:
     """Create the policies. Returns their ids by the items' column `policy`."""
-    linked: dict[str, str | None] = {"": None}
-    for name, body in policies((opened + EMBARGO).date()).items():
-        linked[name] = policy_services.create_policy(account.pk, validated(PolicySerializer, body)).pk
-    return linked
+    policy_ids: dict[str, str | None] = {"": None}
+    for name, body in policy_bodies((opened + EMBARGO).date()).items():
+        policy_ids[name] = policy_services.create_policy(account.pk, validate(PolicySerializer, body)).pk
+    return policy_ids
 
 
-def register(account: Account, opened: datetime, linked: abc.Mapping[str, str | None]) -> list[str]:
+def create_items(account: Account, opened: datetime, policy_ids: abc.Mapping[str, str | None]) -> list[str]:
     """Create the items. Returns their externalIds, most popular first."""
     items = read_items()
     mapping = ColumnMapping({name: name for name in items[0] if is_target(name)}, {}, is_csv=True)
     for item in reversed(items):  # lists start with the newest
         body = mapping.body(item)
-        body["policyId"] = linked[item["policy"]]
+        body["policyId"] = policy_ids[item["policy"]]
         body["source"] = f"{SITE}/{item['type']}s/{item['externalId']}"
         put_value(body, "metadata.publishedAt", (opened - timedelta(days=int(item["age"]))).date().isoformat())
-        content_services.create_content(account.pk, validated(ContentSerializer, body))
+        content_services.create_content(account.pk, validate(ContentSerializer, body))
     return [item["externalId"] for item in items]
 
 
@@ -183,13 +189,13 @@ def licensed_items() -> list[str]:
     return [item["externalId"] for item in read_items() if (item["policy"], item["status"]) == (LICENSED, "active")]
 
 
-def validated(serializer: type[Serializer], body: abc.Mapping[str, object]) -> dict[str, object]:
+def validate(serializer: type[Serializer], body: abc.Mapping[str, object]) -> dict[str, object]:
     checked = serializer(data=body)
     checked.is_valid(raise_exception=True)
     return checked.validated_data
 
 
-def backdate(account: Account, opened: datetime) -> None:
+def backdate_creation(account: Account, opened: datetime) -> None:
     """Set the creation times to before the first decision, because services always use the current time."""
     Account.objects.filter(pk=account.pk).update(created=opened)
     Policy.objects.filter(account=account).update(created=opened)
@@ -200,7 +206,7 @@ def backdate(account: Account, opened: datetime) -> None:
     License.objects.filter(account=account).update(created=F("starts_at"), updated=F("starts_at"))
 
 
-def note_first_visits(account: Account) -> None:
+def set_first_visits(account: Account) -> None:
     """Set the creation time of requesters that were created by a visit to that visit's time."""
     visits = AccessEvent.objects.filter(requester=OuterRef("pk")).order_by("created").values("created")
     requesters = Requester.objects.filter(account=account).annotate(first=Subquery(visits[:1]))

@@ -35,20 +35,20 @@ VISITORS = (
     (BROWSER, "https://www.perplexity.ai/", 1),
     (BROWSER, "", 8),
 )
-RISE = 1.6  # by which visits of the last day exceed those of the first
+GROWTH = 1.6  # by which visits of the last day exceed those of the first
 
 
 NETWORK = "203.0.113."  # for documentation (RFC 5737), so no name server is asked
 # The last parts of addresses.
-OF_CCBOT = range(1, 10)
-OF_OTHERS = range(10, 255)
+CCBOT_HOST_PARTS = range(1, 10)
+OTHER_HOST_PARTS = range(10, 255)
 
 
 class InventedNames(AddressNames):
     """Names of the log's addresses: those of CCBot verify it, visitors at others prove nothing."""
 
     async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
-        return "crawl.commoncrawl.org" in hosts and int(address.exploded.removeprefix(NETWORK)) in OF_CCBOT
+        return "crawl.commoncrawl.org" in hosts and int(address.exploded.removeprefix(NETWORK)) in CCBOT_HOST_PARTS
 
 
 def make_site(account: Account, policies: dict[str, str | None]) -> Site:
@@ -72,14 +72,14 @@ def make_site(account: Account, policies: dict[str, str | None]) -> Site:
 
 def import_log(site: Site, paths: list[str], random: Random, end: datetime, days: int) -> None:
     """Record the requests of the last `days`, at most DAYS."""
-    text = "\n".join(lines(paths, random, end, min(days, DAYS)))
+    text = "\n".join(log_lines(paths, random, end, min(days, DAYS)))
     LogImport(site, "combined", names=InventedNames()).run(io.BytesIO(text.encode()))
 
 
-def lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterator[str]:
-    for number in range(days):
-        begin = end - timedelta(days=days - number)
-        growth = 1 + (RISE - 1) * number / days
+def log_lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterator[str]:
+    for day_index in range(days):
+        begin = end - timedelta(days=days - day_index)
+        growth = 1 + (GROWTH - 1) * day_index / days
         for agent, referer, usual in VISITORS:
             for _ in range(round(usual * growth * random.uniform(0.7, 1.3))):
                 hour = random.choices(range(24), HOURS)[0]
@@ -90,6 +90,6 @@ def lines(paths: list[str], random: Random, end: datetime, days: int) -> Iterato
                     path = f"/archive/{random.randrange(SITE_PAGES)}"
                 else:
                     path = random.choice(["/", *paths])
-                address = f"{NETWORK}{random.choice(OF_CCBOT if agent == CCBOT else OF_OTHERS)}"
+                address = f"{NETWORK}{random.choice(CCBOT_HOST_PARTS if agent == CCBOT else OTHER_HOST_PARTS)}"
                 request = f'[{moment:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1"'
                 yield f'{address} - - {request} 200 5120 "{referer or "-"}" "{agent}"'

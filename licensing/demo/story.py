@@ -16,7 +16,7 @@ CRAWLERS_PAY = "crawlers_pay"
 SITE_PAGES = 120  # of the archive, which has no items
 
 
-def policies(embargo_ends: date) -> dict[str, dict[str, object]]:
+def policy_bodies(embargo_ends: date) -> dict[str, dict[str, object]]:
     """Return the policies as request bodies, by the names in the items' column `policy`."""
     contact = "Write to licensing@saltmarsh.example."
     return {

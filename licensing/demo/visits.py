@@ -40,32 +40,35 @@ def record_visits(
     key = ids.id_to_hex("acc", account.pk)
     lookup = LookupResult(current_epoch(account.pk), items, requesters)
     days = (end.date() - begin.date()).days + 1
-    for number in range(days):
-        midnight = datetime.combine(begin.date() + timedelta(days=number), time.min, begin.tzinfo)
+    for day_index in range(days):
+        midnight = datetime.combine(begin.date() + timedelta(days=day_index), time.min, begin.tzinfo)
         entries: list[Entry] = []
-        for moment, checks in visits(random, names, midnight, number / days):
+        for moment, checks in visits_of_day(random, names, midnight, day_index / days):
             if begin <= moment < end:
                 entries += decide_checks(checks, lookup, key, moment).entries
         while entries:
             # Decisions that belong to a rate limit's next window are recorded in the next round, because windows only
             # move forwards.
             outcomes = recorder.record(entries)
-            entries = [entry for entry, outcome in zip(entries, outcomes, strict=True) if not outcome.is_stored]
-        progress(number + 1, days)
+            late = [entry for entry, outcome in zip(entries, outcomes, strict=True) if not outcome.is_stored]
+            if len(late) == len(entries):
+                raise RuntimeError("None of the decisions can be recorded.")
+            entries = late
+        progress(day_index + 1, days)
 
 
-def visits(
-    random: Random, names: Sequence[str], midnight: datetime, part: float
+def visits_of_day(
+    random: Random, names: Sequence[str], midnight: datetime, elapsed_fraction: float
 ) -> Iterator[tuple[datetime, list[Check]]]:
-    """Yield a day's visits in order of time. `part` is the fraction of the demo's time before this day."""
+    """Yield a day's visits in order of time. `elapsed_fraction` is that of the demo's time before this day."""
     season = 1 + 0.25 * cos(2 * pi * (midnight.month - 10) / 12)  # highest in autumn, lowest in spring
-    growth = 0.7 + 0.6 * part
+    growth = 0.7 + 0.6 * elapsed_fraction
     count = round(VISITS_PER_DAY * WEEKDAYS[midnight.weekday()] * season * growth * random.uniform(0.85, 1.15))
     hours = random.choices(range(24), HOURS, k=count)
     moments = sorted(midnight + timedelta(hours=hour, microseconds=random.randrange(3_600_000_000)) for hour in hours)
-    surging = SURGE[0] <= part < SURGE[1]
+    surging = SURGE[0] <= elapsed_fraction < SURGE[1]
     weights = [customer.weight * (8 if surging and customer.id == CRAWLER else 1) for customer in CUSTOMERS]
-    # a few items are requested much more often than the others
+    # A few items are requested much more often than the others
     popularity = [1 / (rank + 3) for rank in range(len(names))]
     for moment in moments:
         [customer] = random.choices(CUSTOMERS, weights)

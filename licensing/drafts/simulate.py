@@ -29,7 +29,7 @@ from licensing.content.models import Content
 from licensing.drafts.replay import RecordedDecision, Replay, ReplayTotals, earliest_window
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.conditions import CONDITIONS
-from licensing.policies.facts import OF_CHECK, identity
+from licensing.policies.facts import CHECK_FACTS, identity
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
 
@@ -47,7 +47,7 @@ BURST_TESTS = 3_000  # tests in a burst, about a millisecond
 MAX_PAUSE = 0.02  # seconds between two bursts
 TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
 # Facts used only by the condition of the same name that take long to load.
-UNPARSED_FACTS = frozenset(fact.name for fact in OF_CHECK if fact.load is not identity and fact.name in CONDITIONS)
+UNPARSED_FACTS = frozenset(fact.name for fact in CHECK_FACTS if fact.load is not identity and fact.name in CONDITIONS)
 
 
 class PastDecisions(NamedTuple):

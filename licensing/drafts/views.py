@@ -39,7 +39,8 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
         policy = self.get_object()
         fields = self.validated(SimulationBodySerializer)
         draft = compile_draft(policy, fields)
-        start, end = resolve_window(timezone.now(), **{name: fields.get(name) for name in ("period", "start", "end")})
+        now = timezone.now()
+        start, end = resolve_window(now, period=fields.get("period"), start=fields.get("start"), end=fields.get("end"))
         limit = fields.get("limit")
         return json_report(lambda: present_simulation(policy, simulate(policy, draft, start, end, limit)))
 

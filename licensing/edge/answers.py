@@ -131,7 +131,7 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     return EdgeAnswer(status, decision_headers(status, "deny", original) | headers, body, message=DENIED)
 
 
-def refuse(refusal: Refusal, original: Original) -> EdgeAnswer:
+def refuse_visit(refusal: Refusal, original: Original) -> EdgeAnswer:
     """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment offer,
     about which nothing was decided.
     """
@@ -168,15 +168,15 @@ def would_refuse(reply: EdgeAnswer, refusal: Refusal) -> EdgeAnswer:
 def build_answer(answer: Answer, original: Original, payment: Payment | None = None) -> EdgeAnswer:
     """Return the edge's answer for a decision. `payment` is the visitor's offer, if any."""
     if answer.decision.allowed:
-        return allow(answer, original)
-    return deny(answer, original, payment)
+        return allow_visit(answer, original)
+    return deny_visit(answer, original, payment)
 
 
 def about_decision(answer: Answer) -> dict[str, str]:
     return {"X-Access-Id": answer.id or "", "X-Access-Requester": encode_requester(answer.requester_id)}
 
 
-def allow(answer: Answer, original: Original) -> EdgeAnswer:
+def allow_visit(answer: Answer, original: Original) -> EdgeAnswer:
     """Return the answer for an allowed or only observed visit: the terms of the page, and what it cost."""
     decision = answer.decision
     headers = decision_headers(200, "allow", original) | about_decision(answer)
@@ -195,7 +195,7 @@ def allow(answer: Answer, original: Original) -> EdgeAnswer:
     return EdgeAnswer(200, headers)
 
 
-def deny(answer: Answer, original: Original, payment: Payment | None) -> EdgeAnswer:
+def deny_visit(answer: Answer, original: Original, payment: Payment | None) -> EdgeAnswer:
     """Return the denial: 402 with the price if one is offered, and its reason and message."""
     decision = answer.decision
     reason = decision.reason or Reason.POLICY_DENIED

@@ -27,7 +27,7 @@ from licensing.access.deciding import Answer, decide_check, strictest_page
 from licensing.access.event_loop.application import CheckApplication, respond
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import FOR_VISITORS, Head, header_lines
+from licensing.access.event_loop.head import VISITOR_HEADERS, Head, header_lines
 from licensing.access.event_loop.metrics import FORWARDED, count_checks, count_request
 from licensing.edge.answers import (
     PRIVATE,
@@ -40,7 +40,7 @@ from licensing.edge.answers import (
     license_link,
     offers_for,
     open_page,
-    refuse,
+    refuse_visit,
     refused_host,
     would_refuse,
 )
@@ -149,7 +149,7 @@ class ForwardApplication(CheckApplication):
             if has_option(head, DENY_403):
                 answer = answer.by_403()
             state = edge.limit_state or await self.gateway.callers.limit_of_address(edge.address)
-            lines = header_lines(state, answer.headers, len(answer.body), is_secure=False, common=FOR_VISITORS)
+            lines = header_lines(state, answer.headers, len(answer.body), is_secure=False, common=VISITOR_HEADERS)
             if answer.status != 200:  # which has a body, in one of two forms
                 lines = lines.replace(VARY, VARY_BY_ACCEPT, 1)
             if answer.is_page:
@@ -214,7 +214,7 @@ class ForwardApplication(CheckApplication):
         if payment is not None and isinstance(answer, Answer) and offers_for(answer):
             is_payer = visitor.is_known and not answer.payer_unknown
             if not is_payer:
-                return refuse(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+                return refuse_visit(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
         reply = self.reply_to(edge, answer, original, payment)
         if not visitor.is_known and not visitor.is_person:
             reply = ask_to_sign(reply)
@@ -270,7 +270,7 @@ class ForwardApplication(CheckApplication):
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
                 return would_refuse(reply, refusal) if WOULD_HEADER in reply.headers else reply
-        return refuse(refusal, original)
+        return refuse_visit(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:
         """Decide on facts that need not be the newest, without limits, wallets or a record. None without an item."""

@@ -9,10 +9,11 @@ from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
-from licensing.edge.crawlers import Crawler, CrawlerClass, Fact, Kind
+from kit.values.json_values import Rendered
+from licensing.edge.crawlers import Crawler, CrawlerClass, CrawlerKind, Fact
 from licensing.edge.current_crawlers import current_table
 
-CLASSES, FACTS, KINDS = list(get_args(CrawlerClass)), list(get_args(Fact)), list(get_args(Kind))
+CLASSES, FACTS, KINDS = list(get_args(CrawlerClass)), list(get_args(Fact)), list(get_args(CrawlerKind))
 
 
 class EvidenceSerializer(serializers.Serializer):
@@ -61,6 +62,27 @@ class CrawlerSerializer(serializers.Serializer):
         allow_null=True, help_text="The host that publishes the crawler's signing keys."
     )
 
+    def to_representation(self, crawler: Crawler) -> Rendered:
+        return {
+            "object": "crawler",
+            "name": crawler.name,
+            "crawlerClass": crawler.crawler_class,
+            "operator": crawler.operator,
+            "kind": crawler.kind,
+            "userAgent": crawler.user_agent,
+            "robotsToken": crawler.product_token,
+            "requesterId": f"crawler:{crawler.key}",
+            "addresses": list(crawler.addresses),
+            "hosts": list(crawler.hosts),
+            "sources": list(crawler.all_sources),
+            "addressLists": list(crawler.address_lists),
+            "evidence": [
+                {"facts": list(statement.facts), "url": statement.url, "date": statement.date.isoformat()}
+                for statement in crawler.evidence
+            ],
+            "signatureAgent": crawler.signature_agent,
+        }
+
 
 @extend_schema_serializer(many=False)
 class CrawlerTableSerializer(serializers.Serializer):
@@ -88,27 +110,5 @@ class CrawlerViewSet(AccountViewSet):
         operators publish.
         """
         table = current_table.get()
-        data = [shown(crawler) for crawler in table.crawlers]
+        data = CrawlerSerializer(table.crawlers, many=True).data
         return Response({"object": "crawler_table", "date": table.date.isoformat(), "data": data})
-
-
-def shown(crawler: Crawler) -> dict[str, object]:
-    return {
-        "object": "crawler",
-        "name": crawler.name,
-        "crawlerClass": crawler.crawler_class,
-        "operator": crawler.operator,
-        "kind": crawler.kind,
-        "userAgent": crawler.user_agent,
-        "robotsToken": crawler.product_token,
-        "requesterId": f"crawler:{crawler.key}",
-        "addresses": list(crawler.addresses),
-        "hosts": list(crawler.hosts),
-        "sources": list(crawler.all_sources),
-        "addressLists": list(crawler.address_lists),
-        "evidence": [
-            {"facts": list(statement.facts), "url": statement.url, "date": statement.date.isoformat()}
-            for statement in crawler.evidence
-        ],
-        "signatureAgent": crawler.signature_agent,
-    }

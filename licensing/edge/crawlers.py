@@ -32,7 +32,7 @@ Link = Annotated[str, Meta(max_length=2048, pattern=r"^https://[\x21-\x7e]+$")]
 CrawlerClass = Literal["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
 ReferrerKind = Literal["ai", "search"]
 COUNTRY = r"(?:com|[a-z]{2}|com?\.[a-z]{2})"  # what the `*` of `google.*` stands for
-Kind = Literal["crawler", "fetcher"]
+CrawlerKind = Literal["crawler", "fetcher"]
 Fact = Literal["operator", "class", "userAgent", "robotsToken", "addressLists", "hosts", "signatureAgent"]
 RobotsToken = Annotated[str, Meta(min_length=2, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]
 IS_ROBOTS_TOKEN = re.compile(r"[A-Za-z0-9._-]{2,100}").fullmatch
@@ -74,7 +74,7 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     signature_agent: Annotated[str, Meta(min_length=1, max_length=253)] | None = None
     address_lists: tuple[Link, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    kind: Kind = "crawler"
+    kind: CrawlerKind = "crawler"
 
     @property
     def key(self) -> str:

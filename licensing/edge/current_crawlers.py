@@ -58,7 +58,7 @@ class CurrentTable:
                 changed = path.stat().st_mtime_ns
             except FileNotFoundError:
                 path, changed = SHIPPED, 0
-            self.table = read_table(path, changed, published_addresses.state(), stored_lists.version)
+            self.table = read_table(path, changed, published_addresses.stored_version(), stored_lists.version)
         return self.table
 
 
@@ -69,7 +69,7 @@ def read_table(path: Path, changed: int, addresses: int, lists: int) -> Table:
     if not table.referrers:  # of an update that lists only crawlers
         table = replace(table, referrers=parse_table(SHIPPED.read_bytes()).referrers)
     if addresses:
-        table = table.with_addresses(published_addresses.read())
+        table = table.with_addresses(published_addresses.stored_addresses())
     return table.with_addresses(addresses_of_lists(table)) if lists else table
 
 

@@ -19,7 +19,7 @@ from django.db.models.lookups import Exact
 from accounts.plans.models import UnlistedSigners
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
-from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
 from licensing.edge.proxies.files import CRAWLERS
@@ -63,7 +63,7 @@ def observed_denials(account_id: str, start: datetime, end: datetime, site: Site
 
 
 def observed_report(events: HistoryQuerySet) -> ObservedFigures:
-    """Compute the report. Prices are computed only for the newest MOST_PRICED denials of those who could pay."""
+    """Compute the report. Prices are computed only for the newest MAX_PRICED denials of those who could pay."""
     reasons, requesters, items = events.tally("observed"), events.tally("requester_id"), events.tally("content_id")
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])
@@ -107,7 +107,7 @@ def count_programs(events: HistoryQuerySet, account_id: str) -> Counter[str]:
     anonymous = Requester.objects.filter(account_id=account_id, requester_id=ANONYMOUS)
     denials = events.filter(requester_id__in=list(anonymous.values_list("pk", flat=True)))
     counts: Counter[str] = Counter()
-    for denial in denials.only("created", "facts").order_by(*BY_TIME)[:MAX_PRICED]:
+    for denial in denials.only("created", "facts").order_by(*ORDER_BY_TIME)[:MAX_PRICED]:
         is_browser = names_browser(str(denial.facts.get("userAgent", "")))
         counts[BROWSERS if is_browser else PROGRAMS] += 1
     return counts
@@ -126,7 +126,7 @@ class DenialPrices(NamedTuple):
 def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
     """Add up the prices of the first offers of the newest `most` denials."""
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    denials = list(events.only(*PRICED_BY).order_by(*BY_TIME)[: most + 1])
+    denials = list(events.only(*PRICED_BY).order_by(*ORDER_BY_TIME)[: most + 1])
     requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
     ids = dict(requesters.values_list("pk", "requester_id"))
     for question in equal_questions(denials[:most], ids):

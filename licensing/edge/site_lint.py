@@ -9,7 +9,7 @@ from msgspec import Struct
 from licensing.edge.audiences import AUDIENCES
 from licensing.edge.crawlers import ADMITTED_BY_NAME
 from licensing.edge.publishing.documents import policies_by_id, site_at, terms_of_site
-from licensing.edge.publishing.promises import READ, Promise, allowed_to_some, promised_uses
+from licensing.edge.publishing.promises import READ, Promise, promised_uses, uses_any_rule_allows
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.compiled import CompiledPolicy
@@ -101,7 +101,7 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 findings = lint(policy.rules, policy.default_action, timezone.now()) if pairs <= MAX_PAIRS else None
                 linted[policy.id] = findings
             yield from lint_policy(rule.pattern, policy, linted[policy.id])
-        omitted = allowed_to_some(policy) - promised - stated.prices.keys()
+        omitted = uses_any_rule_allows(policy) - promised - stated.prices.keys()
         if omitted:
             message = (
                 f"The policy allows {list_uses(omitted)} to some, at a price or within a limit, "

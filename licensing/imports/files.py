@@ -22,7 +22,7 @@ from licensing.imports.rows import (
     csv_rows,
     json_rows,
     open_reader,
-    readable,
+    reject_unreadable,
 )
 from licensing.imports.sitemaps import Sitemap
 from licensing.imports.spreadsheets import NAMES, FirstLook
@@ -80,7 +80,7 @@ class RowFile:
         sitemap = Sitemap()
         raw = b" "
         while raw:
-            with readable():
+            with reject_unreadable():
                 raw = self.file.read(CHUNK)
             for line, values in sitemap.feed(raw):
                 yield ImportRow(line, values)
@@ -102,7 +102,7 @@ def open_rows(name: str, format: str | None = None, make: type[RowFile] = RowFil
         try:
             file: BinaryIO = sys.stdin.buffer if name == "-" else stack.enter_context(open(name, "rb"))
             if not file.seekable():  # a pipe can only be read once, but the file is read twice
-                spool = temporary(stack)
+                spool = temporary_file(stack)
                 shutil.copyfileobj(file, spool)
                 file = spool
             size = file.seek(0, SEEK_END)
@@ -119,27 +119,27 @@ def open_rows(name: str, format: str | None = None, make: type[RowFile] = RowFil
         content = make.bounded(content)
         look = FirstLook()
         if kind == "csv":
-            with readable():
+            with reject_unreadable():
                 look.read(content)
         if not look.needs_rewriting:
             yield make(content, kind)
             return
-        spool = temporary(stack)
-        rewrite(content, spool, look)
+        spool = temporary_file(stack)
+        rewrite_as_utf8(content, spool, look)
         yield make(make.bounded(cast(Readable, spool)), kind, NAMES.get(look.encoding or ""))
 
 
-def temporary(stack: ExitStack) -> BinaryIO:
+def temporary_file(stack: ExitStack) -> BinaryIO:
     return cast(BinaryIO, stack.enter_context(tempfile.TemporaryFile()))
 
 
-def rewrite(content: Readable, spool: BinaryIO, look: FirstLook) -> None:
+def rewrite_as_utf8(content: Readable, spool: BinaryIO, look: FirstLook) -> None:
     """Write the content as UTF-8. Replace carriage returns by line feeds if it has no line feeds."""
     decoder = getincrementaldecoder(look.encoding or "utf-8")("surrogateescape")
     content.seek(0)
     raw = b" "
     while raw:
-        with readable():
+        with reject_unreadable():
             raw = content.read(CHUNK)
         text = decoder.decode(raw, not raw)
         if not look.has_line_feeds:

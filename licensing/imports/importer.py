@@ -40,7 +40,7 @@ from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
 from licensing.imports.rows import ImportRow
-from licensing.imports.survey import survey
+from licensing.imports.survey import survey_file
 
 BATCH_ROWS = 1_000
 ATTEMPTS = 5
@@ -121,7 +121,7 @@ class Import:
         self.id_column = "externalId" if columns is None else columns.get("externalId")
         date_column = DATE if columns is None else columns.get(DATE)
         order = DateOrder(dates)
-        self.survey = survey(file, self.id_column, date_column, order)
+        self.survey = survey_file(file, self.id_column, date_column, order)
         if columns is None:
             columns = {name: name for name in sorted(self.survey.columns) if is_target(name)}
         self.ignored = [name for name in self.survey.columns if name not in columns.values()]
@@ -163,7 +163,7 @@ class Import:
             if fields.get("external_id") is None and not self.allow_duplicates:
                 raise ValidationFailed("Is needed, to know the item again.", param="externalId")
         except (ApiError, ValidationError) as error:
-            return ImportEntry(row.line, problem=reason(error))
+            return ImportEntry(row.line, problem=rejection_reason(error))
         return ImportEntry(row.line, fields)
 
     def entries(self) -> Iterator[ImportEntry]:
@@ -233,7 +233,7 @@ class Import:
             try:
                 apply_row(target, entry.fields, policies)
             except ApiError as error:
-                entry.problem = reason(error)
+                entry.problem = rejection_reason(error)
                 continue
             action = "content.created" if item is None else "content.updated"
             change = audit.build_change(action, target, before)
@@ -262,7 +262,7 @@ def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None
     apply_content(item, fields)
 
 
-def reason(error: ApiError | ValidationError) -> str:
+def rejection_reason(error: ApiError | ValidationError) -> str:
     if isinstance(error, ApiError):
         param = error.param
         message = message_for("The row", error)

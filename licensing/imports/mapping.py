@@ -8,13 +8,13 @@ from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.metadata import match_key
-from licensing.content.metadata import ATTRIBUTES, Kind
+from licensing.content.metadata import ATTRIBUTES, AttributeKind
 from licensing.content.serializers import ContentSerializer
 from licensing.imports.dates import DateOrder
 
 FIELDS = tuple(name for name, field in ContentSerializer().fields.items() if not field.read_only)
-TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.TEXTS))
-INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == Kind.INTEGER)
+TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == AttributeKind.TEXTS))
+INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == AttributeKind.INTEGER)
 DATE = "metadata.publishedAt"
 match_integer = re.compile(r"-?[0-9]{1,18}").fullmatch
 # Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
@@ -41,13 +41,13 @@ def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     targets = {name: name for name in columns if is_target(name)}
     for target, spellings in MEANING.items():
-        matches = [name for name in columns if name not in targets and bare(name) in spellings]
+        matches = [name for name in columns if name not in targets and normalize_name(name) in spellings]
         if target not in targets and matches:
-            targets[target] = min(matches, key=lambda name: spellings.index(bare(name)))
+            targets[target] = min(matches, key=lambda name: spellings.index(normalize_name(name)))
     return targets
 
 
-def bare(name: str) -> str:
+def normalize_name(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())
 
 
@@ -110,12 +110,12 @@ class ColumnMapping:
                 value = str(value)  # as other systems number their items
             put_value(body, target, value)
         for target, default in self.defaults.items():
-            if get(body, target) is None:
+            if get_value(body, target) is None:
                 put_value(body, target, default)
         return body
 
 
-def get(body: JsonObject, target: str) -> JsonValue:
+def get_value(body: JsonObject, target: str) -> JsonValue:
     name, _, key = target.partition(".")
     value = body.get(name)
     return value.get(key) if key and isinstance(value, dict) else value

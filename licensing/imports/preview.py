@@ -17,7 +17,7 @@ from kit.rest.export import csv_bytes, harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.dates import Order
 from licensing.imports.files import RowFile, open_rows
-from licensing.imports.importer import Import, reason
+from licensing.imports.importer import Import, rejection_reason
 from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
@@ -25,7 +25,8 @@ from licensing.imports.survey import MAX_COLUMNS
 MAX_READ_BYTES = 200 * 1024 * 1024  # decompressed size
 MAX_ROWS = 100_000
 MAX_LINES = 1_000_000  # not counting blank lines between rows
-MAX_SHOWN_PROBLEMS = 100  # problems to show
+MAX_SHOWN_PROBLEMS = 100
+MAX_SHOWN_CHARACTERS = 200  # of a cell
 FIRST_ROWS = 10
 TARGETS = {
     "externalId": "External id",
@@ -82,7 +83,7 @@ class Plan:
 
 @dataclass
 class PreviewOutcome:
-    """The result of an import or preview. `problem` concerns the file as a whole."""
+    """The result of an import or preview, stored as JSON. `problem` concerns the file as a whole."""
 
     tally: dict[str, int] = field(default_factory=dict)
     problem: str | None = None
@@ -138,19 +139,24 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
             ]
             work.run(problems.__setitem__, lambda tally: None)
             outcome.tally = asdict(work.tally)
-            write_bad(file, list(work.survey.columns), problems, bad_rows)
+            write_rejected(file, list(work.survey.columns), problems, bad_rows)
     except (ApiError, ValidationError) as error:
-        outcome.problem = reason(error)
-    kinds = Problems()
-    outcome.bad = [(line, problem) for line, problem in sorted(problems.items()) if kinds.note(line, problem)]
-    outcome.bad = outcome.bad[:MAX_SHOWN_PROBLEMS]
-    outcome.more_bad = kinds.more()
+        outcome.problem = rejection_reason(error)
+    add_problems(outcome, problems)
     return outcome
+
+
+def add_problems(outcome: PreviewOutcome, problems: dict[int, str]) -> None:
+    """Add the problems of rows by line, grouped by their kinds."""
+    groups = Problems()
+    first_of_kinds = [(line, problem) for line, problem in sorted(problems.items()) if groups.note(line, problem)]
+    outcome.bad = first_of_kinds[:MAX_SHOWN_PROBLEMS]
+    outcome.more_bad = groups.more()
 
 
 def raw_values(row: ImportRow) -> list[str]:
     cells = row.cells or row.values.values() or ([row.problem] if row.problem else [])
-    return [as_text(cell)[:200].encode(errors="replace").decode() for cell in cells]
+    return [shown_cell(cell) for cell in cells]
 
 
 def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[str]:
@@ -160,14 +166,19 @@ def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[st
     try:
         body = work.mapping.body(row.values)
     except ApiError as error:
-        return [reason(error)]
+        return [rejection_reason(error)]
     cells = []
     for target in columns:
         name, _, key = target.partition(".")
         value = body.get(name)
         value = value.get(key) if key and isinstance(value, dict) else value
-        cells.append(as_text(value)[:200].encode(errors="replace").decode())  # lone surrogates cannot be encoded
+        cells.append(shown_cell(value))
     return cells
+
+
+def shown_cell(value: object) -> str:
+    """Return the value's first MAX_SHOWN_CHARACTERS. Lone surrogates, which cannot be encoded, become `?`."""
+    return as_text(value)[:MAX_SHOWN_CHARACTERS].encode(errors="replace").decode()
 
 
 def as_text(value: object) -> str:
@@ -176,7 +187,7 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def write_bad(file: RowFile, columns: list[str], problems: dict[int, str], target: BinaryIO) -> None:
+def write_rejected(file: RowFile, columns: list[str], problems: dict[int, str], target: BinaryIO) -> None:
     """Write the rejected rows to `target` as CSV, each with its line number and the reason."""
     names = [name for name in columns if name]
     target.write(csv_bytes([["line", "problem", *map(harmless, names)]]))

@@ -53,7 +53,7 @@ class Readable(Protocol):
 
 
 @contextmanager
-def readable() -> Iterator[None]:
+def reject_unreadable() -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
@@ -118,19 +118,19 @@ class Lines:
         return raw.decode("utf-8", "surrogateescape")
 
     def read(self, size: int) -> bytes:
-        with readable():
+        with reject_unreadable():
             return self.file.readline(size)
 
     def begins_with(self, text: bytes) -> bool:
         """Whether the file begins with this text. Call it before the first line."""
-        with readable():
+        with reject_unreadable():
             return self.file.peek(CHUNK)[:CHUNK].removeprefix(BOM_UTF8).lstrip(BLANK).startswith(text)
 
     def read_raw(self, size: int) -> bytes:
         """Return the next bytes, regardless of lines."""
         if not size:
             return b""
-        with readable():
+        with reject_unreadable():
             return self.file.read(size)
 
     def has_more(self, text: str) -> bool:
@@ -142,7 +142,7 @@ class Lines:
 
     def skip_blank(self) -> None:
         """Skip the following blank lines; call it between rows."""
-        with readable():
+        with reject_unreadable():
             while ahead := self.file.peek(1):
                 blank = ahead[: len(ahead) - len(ahead.lstrip(BLANK))]
                 lines = blank.count(b"\n")

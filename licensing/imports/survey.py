@@ -37,8 +37,8 @@ def row_digest(row: ImportRow, column: str | None) -> bytes | None:
     return blake2b(repr(value).encode(), digest_size=12).digest()  # repr, because lone surrogates cannot be encoded
 
 
-def survey(file: RowFile, id_column: str | None, date_column: str | None, order: DateOrder) -> Survey:
-    """Read the file once. `order` learns from the values of the column with dates."""
+def survey_file(file: RowFile, id_column: str | None, date_column: str | None, order: DateOrder) -> Survey:
+    """Read the file once. `order` takes note of the values in the column with dates."""
     result = Survey(columns=dict.fromkeys(file.header()))
     seen: set[bytes] = set()
     for row in file.rows():

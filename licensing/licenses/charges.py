@@ -28,7 +28,7 @@ def build_ledger_entry(license_: License) -> LedgerEntry | None:
     )
 
 
-def terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None] | None:
+def charged_terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, str | None] | None:
     return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
 
 
@@ -42,7 +42,7 @@ def keep_books(
     entries = []
     due = list(fees)
     for booked, to_be in changes:
-        if terms(booked) == terms(to_be):
+        if charged_terms(booked) == charged_terms(to_be):
             continue
         if booked is not None:
             booked.amount = -booked.amount

@@ -112,7 +112,7 @@ def new_license(account_id: str, fields: Validated, existing: ExistingIds, now: 
 @transaction.atomic
 def update_license(license_: License, fields: Validated) -> License:
     """Update the licence, unless nothing changes. Raises Revoked if it is revoked, and ValidationFailed."""
-    locked = lock(license_)
+    locked = lock_license(license_)
     [fields] = with_current_requesters(locked.account_id, [fields])
     now = stored_now()
     before = locked.audited()
@@ -173,7 +173,7 @@ def change_terms(license_: License, fields: Validated, existing: ExistingIds, no
 @transaction.atomic
 def revoke_license(license_: License) -> License:
     """Revoke the licence immediately and permanently. Idempotent. Its ledger entries remain; no further fee is due."""
-    locked = lock(license_)
+    locked = lock_license(license_)
     if locked.status != LicenseStatus.REVOKED:
         before = locked.audited()
         now = stored_now()
@@ -189,7 +189,7 @@ def revoke_license(license_: License) -> License:
     return locked
 
 
-def lock(license_: License) -> License:
+def lock_license(license_: License) -> License:
     epochs.hold(license_.account_id)
     licenses = License.objects.filter(account_id=license_.account_id).select_related("requester")
     return licenses.select_for_update(of=("self",)).get(pk=license_.pk)

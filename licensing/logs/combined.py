@@ -14,12 +14,12 @@ from licensing.logs.requests import (
     Malformed,
     Visit,
     checked_agent,
-    dash,
     first_address,
     parse_status,
     shorten,
     split_request,
-    unescaped,
+    unescape,
+    without_dash,
 )
 from licensing.logs.times import parse_time
 
@@ -46,7 +46,7 @@ def parse_combined(line: str) -> Visit:
     if match is None:
         return parse_parts(line, is_common=False)
     address, time, method, uri, status, referer, user_agent = match.groups()
-    referer, user_agent = checked_agent(dash(referer), dash(user_agent))
+    referer, user_agent = checked_agent(without_dash(referer), without_dash(user_agent))
     return Visit(parse_time(time), address, method, uri, None, referer, user_agent, int(status))
 
 
@@ -66,7 +66,7 @@ def parse_parts(line: str, *, is_common: bool) -> Visit:
     if after_size or not is_common:
         referer, user_agent = read_agent(after_size)
     host, address = read_sender(fields.head)
-    method, uri = split_request(unescaped(fields.request), status)
+    method, uri = split_request(unescape(fields.request), status)
     return Visit(parse_time(fields.time), address, method, uri, host, referer, user_agent, status)
 
 
@@ -114,7 +114,7 @@ def read_agent(text: str) -> tuple[str, str]:
     user_agent, remainder = read_quoted(remainder, 2)
     if remainder is None:
         raise Malformed("The line ends within the User-Agent.")
-    return checked_agent(dash(unescaped(referer)), dash(unescaped(user_agent)))
+    return checked_agent(without_dash(unescape(referer)), without_dash(unescape(user_agent)))
 
 
 def read_sender(head: str) -> tuple[str | None, str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
 from licensing.logs.prefixes import without_prefix
-from licensing.logs.requests import Malformed, Visit, build_visit, shorten, unescaped
+from licensing.logs.requests import Malformed, Visit, build_visit, shorten, unescape
 from licensing.logs.times import MAX_CHARACTERS, NOT_A_TIME, parse_time
 
 MAX_FIELDS = 60
@@ -93,7 +93,7 @@ class FormatString:
         values: dict[str, str] = {}
         for field, text in zip(self.fields, match.groups(), strict=False):
             if field.role is not None and text and text != "-" and field.role not in values:
-                values[field.role] = unescaped(text)
+                values[field.role] = unescape(text)
         return values
 
     def recognises(self, line: str) -> bool:
@@ -148,20 +148,20 @@ def read_directive(directive: re.Match[str]) -> Field:
     if envoy:
         if envoy == "REQ":
             return Field(name, HEADERS.get((argument or "").partition("?")[0].lower()))
-        return timed(name, ENVOY.get(envoy), argument)
+        return time_field(name, ENVOY.get(envoy), argument)
     if letter:
         if letter == "i":
             return Field(name, HEADERS.get((braces or "").lower()))
         if letter == "a" and braces:
             return Field(name, None)
-        return timed(name, APACHE.get(letter), braces)
+        return time_field(name, APACHE.get(letter), braces)
     variable = braced or variable
     if variable.startswith("http_"):
         return Field(name, HEADERS.get(variable.removeprefix("http_").replace("_", "-")))
     return Field(name, NGINX.get(variable))
 
 
-def timed(name: str, role: str | None, argument: str | None) -> Field:
+def time_field(name: str, role: str | None, argument: str | None) -> Field:
     """Return a field whose argument is a time's format, if it is a time."""
     if role != "time" or not argument or argument in UNITS:
         return Field(name, role)

@@ -8,7 +8,7 @@ from typing import Protocol
 from kit.http.errors import InvalidRequest
 from licensing.logs.combined import detect_combined, parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
-from licensing.logs.named_fields import Columns, JsonLines, NamedFields, once
+from licensing.logs.named_fields import Columns, JsonLines, NamedFields, unquote_text, unquote_twice
 from licensing.logs.requests import Visit
 
 NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
@@ -24,7 +24,7 @@ CLOUDFRONT = NamedFields(
         "agent": "cs(User-Agent)", "status": "sc-status",
     },
     # CloudFront encodes each field once more, also what the visitor sent encoded.
-    decoders={"uri": once, "query": once, "referer": once, "agent": lambda text: once(once(text))},
+    decoders={"uri": unquote_text, "query": unquote_text, "referer": unquote_text, "agent": unquote_twice},
     distinctive="x-edge-",
 )  # fmt: skip
 JSON_FORMATS = {
@@ -129,7 +129,7 @@ def get_parser(log_format: str) -> Parser:
     raise InvalidRequest(f"There is no log format {log_format[:60]!r}. {hint} A format string has fields such as %h.")
 
 
-def detect(lines: Iterable[str]) -> str:
+def detect_format(lines: Iterable[str]) -> str:
     """Return the format of a log by its first lines. Raises InvalidRequest if no format fits."""
     name: str | None = None
     for line in lines:

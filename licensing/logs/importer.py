@@ -31,7 +31,7 @@ from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
-from licensing.logs.formats import Parser, detect, get_parser
+from licensing.logs.formats import Parser, detect_format, get_parser
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
 from licensing.logs.totals import LogTotals
@@ -39,7 +39,7 @@ from licensing.sites.models import Site
 from licensing.visits.counting import count_visits, edge_decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import VisitsCounted
-from licensing.visits.usage import Group, store, tally
+from licensing.visits.usage import Group, store_usage, tally_visits
 
 # Lines per transaction. On SQLite other writers wait for its end: 0.1 s of processor time. On PostgreSQL they do not,
 # and more lines take more memory. Three chunks are in memory at a time.
@@ -90,7 +90,7 @@ class LogImport(Decider):
         lines = read_lines(file)
         if self.log_format is None:
             begin = list(islice(lines, LINES_TO_DETECT))
-            self.log_format = detect(line.decode("latin-1") for _, line in begin if line is not None)
+            self.log_format = detect_format(line.decode("latin-1") for _, line in begin if line is not None)
             lines = chain(begin, lines)
         chunks = self.parse_chunks(lines, get_parser(self.log_format), CHUNK)
         decided: list[DecidedLine] = []
@@ -223,7 +223,7 @@ class LogImport(Decider):
             if new:
                 note_change(self.site.account_id, {line.moment.date() for line in new})
                 VisitsCounted.objects.update(imports=F("imports") + 1)
-                store(*tally(self.group([line for line in new if line.moment < until])))
+                store_usage(*tally_visits(self.group([line for line in new if line.moment < until])))
         return new
 
     def group(self, lines: Iterable[DecidedLine]) -> list[Group]:

@@ -23,7 +23,7 @@ MAX_LINE = 64 * 1024  # bytes
 MAX_MAGIC = 6  # bytes
 ZSTD_STEP = 1_024  # bytes that are decompressed at once: they may become 32 MiB
 NO_ZSTD = "This Python cannot read zstd. Install requirements-archive.txt, or pipe the output of `zstd -dc` to it."
-REMEMBERED = 200_000  # lines among which equal ones are told apart
+MAX_REMEMBERED_LINES = 200_000  # lines among which equal ones are told apart
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def open_log(path: str, max_bytes: int | None = None) -> Iterator[BinaryIO]:
     try:
         with ExitStack() as stack:
             raw = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb"))
-            file = unpacked(cast("BufferedReader", raw))
+            file = decompressed(cast("BufferedReader", raw))
             if max_bytes is not None:
                 excess = f"The file has more than {max_bytes >> 20} MiB inside."
                 file = cast("BinaryIO", BoundedReader(cast("Readable", file), max_bytes, excess))
@@ -92,7 +92,7 @@ DECOMPRESSORS: dict[bytes, Callable[[BufferedReader], object]] = {
 }
 
 
-def unpacked(file: BufferedReader) -> BinaryIO:
+def decompressed(file: BufferedReader) -> BinaryIO:
     """Return the file, decompressed if it is compressed. Raises InvalidRequest if zstd is not installed."""
     begin = file.peek(MAX_MAGIC)[:MAX_MAGIC]
     decompressed = next(
@@ -135,7 +135,7 @@ class Occurrences:
     def digest(self, line: bytes) -> bytes:
         digest = blake2b(line, digest_size=16, key=self.site_key).digest()
         number = self.current.get(digest, 0) or self.previous.get(digest, 0)
-        if len(self.current) >= REMEMBERED:
+        if len(self.current) >= MAX_REMEMBERED_LINES:
             self.previous = self.current
             self.current = {}
         self.current[digest] = number + 1

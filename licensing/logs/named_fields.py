@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import orjson
 
 from licensing.logs.prefixes import BOM, without_prefix
-from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, build_visit, dash
+from licensing.logs.requests import NOT_A_REQUEST, Malformed, Visit, build_visit, without_dash
 from licensing.logs.times import parse_time
 
 HEADER = "#Fields:"
@@ -23,8 +23,12 @@ Decoder = Callable[[str], str]
 Path = tuple[str, ...]  # of a field within nested objects
 
 
-def once(text: str) -> str:
+def unquote_text(text: str) -> str:
     return unquote(text, "latin-1") if "%" in text else text
+
+
+def unquote_twice(text: str) -> str:
+    return unquote_text(unquote_text(text))
 
 
 class NamedFields(NamedTuple):
@@ -80,7 +84,7 @@ class JsonLines:
             parts = [text for text in texts if text is not None]
             if len(parts) == len(paths):
                 is_present = True
-                if text := joined(parts):
+                if text := join_parts(parts):
                     return text
         return "" if is_present else None
 
@@ -120,7 +124,7 @@ class Columns:
         values: dict[str, str] = {}
         for role, alternatives in self.places.items():
             for indexes in alternatives:
-                if text := joined([dash(columns[index]) for index in indexes]):
+                if text := join_parts([without_dash(columns[index]) for index in indexes]):
                     values[role] = self.fields.decode(role, text)
                     break
         if "uri" not in values or "method" not in values:
@@ -156,7 +160,7 @@ def split_columns(line: str) -> list[str]:
     return line.split()
 
 
-def joined(parts: list[str]) -> str:
+def join_parts(parts: list[str]) -> str:
     """Return a value; date and time, of two fields, are in UTC."""
     if len(parts) == 1:
         return parts[0]
@@ -178,7 +182,7 @@ def text_at(row: dict[str, object], path: Path) -> str | None:
     if isinstance(value, list):
         value = value[0] if value else ""
     if isinstance(value, str):
-        return dash(value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1"))
+        return without_dash(value if value.isascii() else value.encode("utf-8", "surrogatepass").decode("latin-1"))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return None if isinstance(value, dict) else ""

@@ -13,7 +13,7 @@ MAX_ADDRESS = 200  # characters of an address
 match_request = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
 REFUSED_AS_NO_REQUEST = frozenset({400, 408})  # malformed, or nothing was sent in time
-IN_PATHS = "/:@!$&'()*+,;=~"
+SAFE_IN_PATHS = "/:@!$&'()*+,;=~"
 
 
 class Malformed(ValueError):
@@ -64,7 +64,7 @@ def read_target(values: Mapping[str, str], status: int) -> tuple[str, str]:
     """Return the method and the target of a request that was answered with the status. Raises Malformed."""
     uri = values.get("uri", "")
     if not uri and "path" in values:
-        uri = quote(values["path"].encode("latin-1"), IN_PATHS)
+        uri = quote(values["path"].encode("latin-1"), SAFE_IN_PATHS)
     if not uri:
         return split_request(values.get("request", ""), status)
     if query := values.get("query", "").removeprefix("?"):
@@ -89,12 +89,12 @@ def checked_agent(referer: str, user_agent: str) -> tuple[str, str]:
     return referer, user_agent
 
 
-def dash(text: str) -> str:
+def without_dash(text: str) -> str:
     """Return the text; empty for `-`, which stands for nothing in logs."""
     return "" if text == "-" else text
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Undo the escapes of Apache and nginx, also those of nginx's `escape=json`."""
     if "\\" in text:
         return ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kit.openapi.components import COMPONENT
 from kit.values.faults import REQUIRED, Fault, FaultKind, Faults, read_each
@@ -24,7 +24,7 @@ Range = tuple[int, int]  # first and last address, as integers
 Schema = dict[str, object]
 
 
-class Kind(Enum):
+class ConditionKind(Enum):
     """The shape of a condition's value."""
 
     ALWAYS = auto()  # true; must be the only condition
@@ -121,6 +121,11 @@ def parse_one_or_more(value: object, path: str, parse: Callable[[object, str], T
         return [parse(value, path)]
     expect(0 < len(value) <= MAX_VALUES, path, f"Must have 1 to {MAX_VALUES} values.")
     return read_each(value, path, parse)
+
+
+def as_list(value: object) -> list[Any]:
+    """Return the values of a condition as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 def join_alternatives(texts: Sequence[str]) -> str:

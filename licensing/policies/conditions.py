@@ -17,9 +17,10 @@ from licensing.policies.condition_values import (
     NETWORK_SCHEMA,
     PERMISSION_SCHEMA,
     AddressRanges,
-    Kind,
+    ConditionKind,
     Schema,
     address_ranges,
+    as_list,
     expect,
     join_alternatives,
     one_or_more_schema,
@@ -33,14 +34,9 @@ from licensing.policies.condition_values import (
     text_schema,
 )
 from licensing.policies.facts import ContentType, Facts, parse_content_type
-from licensing.policies.matching import attribute_conditions, attributes, schedule_text, schedules
+from licensing.policies.matching import attribute_conditions, attribute_text, attributes, schedule_text, schedules
 
 CONDITIONS_SHAPE = 'Must be an object such as {"licenseType": "commercial"}, or {"default": true} for all requesters.'
-
-
-def as_list(value: object) -> list[Any]:
-    """Return a parsed condition's values as a list."""
-    return value if isinstance(value, list) else [value]
 
 
 def describe_values(value: object) -> str:
@@ -60,6 +56,11 @@ class Condition:
     comparisons: int = 1  # that its test may take
 
     @property
+    def values(self) -> list[Any]:
+        """Its value as a list."""
+        return as_list(self.value)
+
+    @property
     def size(self) -> int:
         """Upper estimate of its memory in bytes (measured: 80 to 180 per value, plus its text)."""
         return 800 + sum(180 + getsizeof(value) for value in leaves(self.value))
@@ -74,7 +75,7 @@ class ConditionType:
     """Everything specific to one type of condition."""
 
     name: str
-    kind: Kind
+    kind: ConditionKind
     build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises Fault
     schema: Schema
     holds_if: str  # for docs/reference/policies.md
@@ -84,7 +85,7 @@ class ConditionType:
     label: str = ""  # of its form field
     hint: str = ""
     choices: tuple[str, ...] = ()
-    # Only for Kind.OBJECT; arguments are its JSON:
+    # Only for ConditionKind.OBJECT; arguments are its JSON:
     in_words: Callable[[object], str] = describe_values  # for `words`
     text: Callable[[object], str] = str  # text of its form field
     read_text: Callable[[str], object] = (
@@ -213,7 +214,7 @@ def build_default(value: object, path: str) -> Condition:
 TYPES = (
     ConditionType(
         name="licenseType",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=build_license_type,
         schema=one_or_more_schema(text_schema(100), "LicenseTypes"),
         holds_if="the requester has a licence of this type, or of one of these types",
@@ -224,7 +225,7 @@ TYPES = (
     ),
     ConditionType(
         name="hasValidLicense",
-        kind=Kind.FLAG,
+        kind=ConditionKind.FLAG,
         build=build_has_valid_license,
         schema={"type": "boolean"},
         holds_if="the requester has a valid licence; `false`: no valid licence is known",
@@ -235,7 +236,7 @@ TYPES = (
     ),
     ConditionType(
         name="default",
-        kind=Kind.ALWAYS,
+        kind=ConditionKind.ALWAYS,
         build=build_default,
         schema={"type": "boolean", "const": True},
         holds_if="always. `true` is the only value, and no other condition may stand beside it",
@@ -245,7 +246,7 @@ TYPES = (
     ),
     ConditionType(
         name="requesterId",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=membership_test("requesterId", text_reader(255), "requester_id"),
         schema=one_or_more_schema(text_schema(255), "RequesterIds"),
         holds_if="the requester has this id, or one of these ids",
@@ -256,7 +257,7 @@ TYPES = (
     ),
     ConditionType(
         name="contentType",
-        kind=Kind.CHOICES,
+        kind=ConditionKind.CHOICES,
         build=membership_test("contentType", parse_content_type, "content_type"),
         schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}, "ContentTypes"),
         holds_if="the item has this type, or one of these types",
@@ -267,7 +268,7 @@ TYPES = (
     ),
     ConditionType(
         name="tags",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=build_tags,
         schema=one_or_more_schema(text_schema(100), "Tags"),
         holds_if="the item has this tag, or one of these tags",
@@ -278,7 +279,7 @@ TYPES = (
     ),
     ConditionType(
         name="category",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=membership_test("category", text_reader(255), "category"),
         schema=one_or_more_schema(text_schema(255), "Categories"),
         holds_if="the item is in this category, or in one of these categories",
@@ -289,7 +290,7 @@ TYPES = (
     ),
     ConditionType(
         name="permission",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=membership_test("permission", parse_permission, "permission"),
         schema=one_or_more_schema(PERMISSION_SCHEMA, "Permissions"),
         holds_if="the check asks for this permission",
@@ -300,7 +301,7 @@ TYPES = (
     ),
     ConditionType(
         name="ip",
-        kind=Kind.NETWORKS,
+        kind=ConditionKind.NETWORKS,
         build=build_ip,
         schema=one_or_more_schema(NETWORK_SCHEMA, "AddressRanges"),
         holds_if="the address in the check's `context` is one of these, or in one of these ranges",
@@ -311,7 +312,7 @@ TYPES = (
     ),
     ConditionType(
         name="before",
-        kind=Kind.MOMENT,
+        kind=ConditionKind.MOMENT,
         build=build_before,
         schema=MOMENT_SCHEMA,
         holds_if="the check is before this time",
@@ -322,7 +323,7 @@ TYPES = (
     ),
     ConditionType(
         name="after",
-        kind=Kind.MOMENT,
+        kind=ConditionKind.MOMENT,
         build=build_after,
         schema=MOMENT_SCHEMA,
         holds_if="the check is at this time or later",
@@ -333,7 +334,7 @@ TYPES = (
     ),
     ConditionType(
         name="attributes",
-        kind=Kind.OBJECT,
+        kind=ConditionKind.OBJECT,
         build=build_attributes,
         schema=attribute_conditions.CONDITION_SCHEMA,
         holds_if="each named attribute of the requester has this value or one of these, or lies within these bounds",
@@ -341,17 +342,17 @@ TYPES = (
         position=11,
         label="Attributes of the customer",
         hint="country = DE, AT",
-        in_words=attribute_conditions.clause_of_attributes,
-        text=attribute_conditions.lines_of_condition,
-        read_text=attribute_conditions.read_condition,
-        form_rule=attribute_conditions.FORM_RULE,
+        in_words=attribute_text.clause_of_attributes,
+        text=attribute_text.lines_of_condition,
+        read_text=attribute_text.read_condition,
+        form_rule=attribute_text.FORM_RULE,
         comparable=attribute_conditions.parse_comparisons,
         covers=attribute_conditions.covers_attributes,
         never=attribute_conditions.never_attributes,
     ),
     ConditionType(
         name="schedule",
-        kind=Kind.OBJECT,
+        kind=ConditionKind.OBJECT,
         build=build_schedule,
         schema=schedules.CONDITION_SCHEMA,
         holds_if="the check is within these days and hours, in this time zone",
@@ -372,7 +373,7 @@ UNKNOWN = f"There is no such condition. Known: {', '.join(CONDITIONS)}."
 CONDITIONS_IN_ORDER = tuple(sorted(TYPES, key=attrgetter("position")))
 
 
-def condition_names(*kinds: Kind) -> tuple[str, ...]:
+def condition_names(*kinds: ConditionKind) -> tuple[str, ...]:
     """Return the names of conditions of these kinds, in sentence order."""
     return tuple(condition_type.name for condition_type in CONDITIONS_IN_ORDER if condition_type.kind in kinds)
 

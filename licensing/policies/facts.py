@@ -362,29 +362,35 @@ def declared_facts() -> Iterator[Fact]:
 
 
 FACTS = tuple(declared_facts())
-BY_NAME = {fact.name: fact for fact in (*NOTES, *FACTS)}
-OF_ITEM = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
-OF_CHECK = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
-OF_WALLETS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
+FACTS_BY_NAME = {fact.name: fact for fact in (*NOTES, *FACTS)}
+ITEM_FACTS = tuple(fact for fact in FACTS if fact.source is Source.ITEM)
+CHECK_FACTS = tuple(fact for fact in FACTS if fact.source is Source.CHECK)
+WALLET_FACTS = tuple(fact for fact in FACTS if fact.source is Source.WALLETS)
 DEFAULTS = {field.name: field.default for field in fields(Facts)}
-NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in OF_WALLETS)  # before wallets are read
-STORED = tuple(fact for fact in OF_CHECK if fact.stored)  # stored with the requester, used if a check omits them
-TESTED = tuple(fact for fact in (*OF_ITEM, *OF_CHECK) if fact.path)  # can be given in a policy test
+NOT_ASKED = tuple(DEFAULTS[fact.attribute] for fact in WALLET_FACTS)  # before wallets are read
+# Stored with the requester, used if a check omits them.
+STORED_FACTS = tuple(fact for fact in CHECK_FACTS if fact.stored)
+TESTED_FACTS = tuple(fact for fact in (*ITEM_FACTS, *CHECK_FACTS) if fact.path)  # can be given in a policy test
 # Facts that callers send, by part of the body.
-SENT = {part: tuple(fact for fact in (*OF_CHECK, *NOTES) if fact.part == part) for part in ("requester", "context")}
+SENT_FACTS = {
+    part: tuple(fact for fact in (*CHECK_FACTS, *NOTES) if fact.part == part) for part in ("requester", "context")
+}
 ASKED = tuple(fact for fact in (*NOTES, *FACTS) if fact.field)  # fields of the trial form
 # What a decision keeps when its requester is erased: nothing that names or describes the requester. Reports count
 # decisions at the edge by `siteId` and `identifiedBy`.
 KEPT_BY_ERASURE = frozenset(
     {
-        *(fact.name for fact in (*OF_ITEM, *OF_WALLETS)),
+        *(fact.name for fact in (*ITEM_FACTS, *WALLET_FACTS)),
         *("licenses", "lapsedLicense", "offer", "waived", "url", "pattern", "keyId", "licenseType", "hasValidLicense"),
         *("siteId", "identifiedBy", "imported"),
     }
 )
 # Facts shown in a recorded decision. The caller's claims about licences are in the decision's `license`.
-OF_VISIT = ("url", "siteId", "identifiedBy", "referrer")  # members of recorded decisions of the edge
-SHOWN = {"requester": tuple(fact for fact in SENT["requester"] if fact.attribute), "context": SENT["context"]}
+VISIT_MEMBERS = ("url", "siteId", "identifiedBy", "referrer")  # members of recorded decisions of the edge
+SHOWN = {
+    "requester": tuple(fact for fact in SENT_FACTS["requester"] if fact.attribute),
+    "context": SENT_FACTS["context"],
+}
 
 
 def kept_by_erasure(facts: Recorded) -> Recorded:
@@ -416,12 +422,12 @@ def facts_loader(facts: Sequence[Fact]) -> Callable[[Recorded], Values]:
     return load_all
 
 
-facts_of_item, facts_of_check, facts_of_wallets = map(facts_loader, (OF_ITEM, OF_CHECK, OF_WALLETS))
-PLACES_OF_STORED = tuple(OF_CHECK.index(fact) for fact in STORED)
+facts_of_item, facts_of_check, facts_of_wallets = map(facts_loader, (ITEM_FACTS, CHECK_FACTS, WALLET_FACTS))
+PLACES_OF_STORED = tuple(CHECK_FACTS.index(fact) for fact in STORED_FACTS)
 
 
 def or_stored(asserted: Values, stored: Values) -> Values:
-    """Return the values of OF_CHECK, with stored values for those the check omits."""
+    """Return the values of CHECK_FACTS, with stored values for those the check omits."""
     values = list(asserted)
     for index, value in zip(PLACES_OF_STORED, stored, strict=True):
         if values[index] is None:
@@ -430,9 +436,9 @@ def or_stored(asserted: Values, stored: Values) -> Values:
 
 
 class GivenFacts(Struct, frozen=True, gc=False):
-    """The facts a check supplies: values of OF_CHECK, and their recorded form with the notes."""
+    """The facts a check supplies: values of CHECK_FACTS, and their recorded form with the notes."""
 
-    facts: Values = tuple(DEFAULTS[fact.attribute] for fact in OF_CHECK)
+    facts: Values = tuple(DEFAULTS[fact.attribute] for fact in CHECK_FACTS)
     recorded: Recorded = {}
 
     @classmethod

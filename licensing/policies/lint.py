@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from licensing.policies.conditions import CONDITIONS, as_list
+from licensing.policies.conditions import CONDITIONS
 from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
 IDENTIFYING_CONDITIONS = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
-# code: level
+# Levels by code.
 CODE_LEVELS = {
     "duplicate_rule": "warning",
     "unreachable_rule": "warning",
@@ -73,41 +73,45 @@ def lint(
     `license_types` are the types of existing licences; None if callers assert all licences themselves.
     """
     known_types = None if license_types is None else frozenset(license_types)
-    ordered = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
-    by_rule: dict[int, list[Finding]] = {rule.index: [] for rule in rules}
+    evaluated = [ComparableRule.from_rule(rule, now) for rule in sorted(rules, key=Rule.precedence)]
     budget = Budget(MAX_COMPARED_VALUES)
-    unreachable = set()
-    for index, comparable in enumerate(ordered):
+    reachable: list[Rule] = []
+    by_rule: dict[int, list[Finding]] = {}
+    for position, comparable in enumerate(evaluated):
         rule = comparable.rule
-        reason = find_unreachable(comparable, ordered[:index], budget)
-        if reason:
-            unreachable.add(rule.index)
-            by_rule[rule.index].append(reason)
-        else:
-            by_rule[rule.index] += [
-                *check_rule(rule, comparable),
-                *check_price(comparable, ordered[:index], budget),
-                *check_license_types(rule, known_types),
-            ]
-    findings: list[Finding] = []
-    for index in sorted(by_rule):
-        findings += by_rule[index]
+        earlier = evaluated[:position]
+        unreachable = find_unreachable(comparable, earlier, budget)
+        if unreachable is not None:
+            by_rule[rule.index] = [unreachable]
+            continue
+        reachable.append(rule)
+        by_rule[rule.index] = [
+            *check_rule(rule, comparable),
+            *check_price(comparable, earlier, budget),
+            *check_license_types(rule, known_types),
+        ]
+    findings = [finding for index in sorted(by_rule) for finding in by_rule[index]]
+    findings += check_budget(budget)
+    findings += check_default(default_action, reachable)
+    return findings
+
+
+def check_budget(budget: Budget) -> Iterator[Finding]:
     if budget.is_spent:
         message = (
             "Some rules were not compared with all rules before them, because their conditions have too many values. "
             "Shorten the conditions to find all rules that never apply."
         )
-        findings.append(build_finding("not_compared", "rules", message))
-    reachable = [rule for rule in rules if rule.index not in unreachable]
+        yield build_finding("not_compared", "rules", message)
+
+
+def check_default(default_action: str, reachable: Iterable[Rule]) -> Iterator[Finding]:
+    """Yield what is wrong with the policy as a whole. `reachable` are the rules that can decide."""
     if default_action == "allow":
-        findings.append(
-            build_finding(
-                "default_allows", "defaultAction", "Whoever no rule matches is allowed, with no permission by name."
-            )
-        )
+        message = "Whoever no rule matches is allowed, with no permission by name."
+        yield build_finding("default_allows", "defaultAction", message)
     elif not any(rule.action == "allow" and may_grant(rule) for rule in reachable):
-        findings.append(build_finding("never_allows", "rules", "Nothing is ever allowed by this policy."))
-    return findings
+        yield build_finding("never_allows", "rules", "Nothing is ever allowed by this policy.")
 
 
 def find_unreachable(later: ComparableRule, earlier: Sequence[ComparableRule], budget: Budget) -> Finding | None:
@@ -214,14 +218,14 @@ def check_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
             "At a site it lets pages be read."
         )
         yield build_finding("grants_nothing", path, message)
-    names = {condition.name: condition.value for condition in rule.conditions}
-    valid = names.get("hasValidLicense") is True
-    if not valid and "licenseType" in names:
+    values_by_condition = {condition.name: condition.value for condition in rule.conditions}
+    needs_valid_license = values_by_condition.get("hasValidLicense") is True
+    if not needs_valid_license and "licenseType" in values_by_condition:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
         yield build_finding("license_may_have_lapsed", f"{path}.conditions", message)
-    elif not valid and not names.keys() & IDENTIFYING_CONDITIONS:
+    elif not needs_valid_license and not values_by_condition.keys() & IDENTIFYING_CONDITIONS:
         yield build_finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
-    elif not valid:
+    elif not needs_valid_license:
         message = "Allows access by name, without asking for a licence."
         yield build_finding("allow_by_name_alone", f"{path}.conditions", message)
 
@@ -233,7 +237,7 @@ def check_license_types(rule: Rule, known_types: frozenset[str] | None) -> Itera
         if condition.name == "licenseType":
             path = f"rules[{rule.index}].conditions.licenseType"
             is_list = isinstance(condition.value, list)
-            for index, name in enumerate(as_list(condition.value)):
+            for index, name in enumerate(condition.values):
                 if name not in known_types:
                     message = f"There is no licence of the type {name!r}."
                     yield build_finding("unknown_license_type", f"{path}[{index}]" if is_list else path, message)

@@ -16,7 +16,7 @@ from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import Decision, decide, judge
 from licensing.policies.facts import (
     DEFAULTS,
-    TESTED,
+    TESTED_FACTS,
     Fact,
     Facts,
     HeldLicense,
@@ -42,7 +42,7 @@ class LicenseOfTest(TypedDict):
 class RequesterOfTest(TypedDict):
     """The requester of a test. `licenses` are the service's and override the caller's claims, as in a check.
 
-    Further members are facts of the requester (licensing.policies.facts.TESTED).
+    Further members are facts of the requester (licensing.policies.facts.TESTED_FACTS).
     """
 
     id: str
@@ -160,7 +160,7 @@ def build_test_facts(test: PolicyTest, now: datetime) -> Facts:
 def specified_facts(test: PolicyTest) -> Iterator[tuple[Fact, object]]:
     """Yield the facts that the test specifies, with their JSON."""
     parts = cast("dict[str, Recorded | None]", test)
-    for fact in TESTED:
+    for fact in TESTED_FACTS:
         value = (parts.get(fact.part) or {}).get(fact.key)
         if value not in (None, [], {}):
             yield fact, value
@@ -186,7 +186,7 @@ def build_policy_test(policy: CompiledPolicy, facts: Facts, name: str) -> Policy
     """
     test: PolicyTest = {"name": name, "requester": build_test_requester(facts), "expect": {"allowed": False}}
     parts = cast("dict[str, Recorded]", test)
-    for fact in TESTED:
+    for fact in TESTED_FACTS:
         value = getattr(facts, fact.attribute)
         if fact.is_always_said or value != DEFAULTS[fact.attribute]:
             parts.setdefault(fact.part, {})[fact.key] = fact.dump(value)

@@ -27,8 +27,8 @@ from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerpri
 StoredRule = Mapping[str, object]  # in JSON
 
 UNIDENTIFIED = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
-BY_ID = b"\0visitor:"
-BY_ADDRESS = b"\0address:"
+VISITOR_ID_PREFIX = b"\0visitor:"
+VISITOR_ADDRESS_PREFIX = b"\0address:"
 READERS_PER_ADDRESS = 100  # for limits of a day or longer; shorter ones protect the origin
 MARK_BYTES = 5
 MARK_LIFETIME = timedelta(days=180)  # then a rule counts a cookie as new again
@@ -80,7 +80,7 @@ def counter_key(rule: Rule, facts: Facts) -> bytes:
     if facts.visitor_id is not None:
         return counter_of_visitor(rule, facts.visitor_id)
     if facts.ip is not None:
-        return digest(rule.fingerprint + BY_ADDRESS, client_network(facts.ip))
+        return digest(rule.fingerprint + VISITOR_ADDRESS_PREFIX, client_network(facts.ip))
     return rule.fingerprint
 
 
@@ -94,7 +94,7 @@ def effective_limit(rule: Rule, facts: Facts) -> RateLimit | None:
 
 
 def counter_of_visitor(rule: Rule, visitor_id: str) -> bytes:
-    return digest(rule.fingerprint + BY_ID, visitor_id)
+    return digest(rule.fingerprint + VISITOR_ID_PREFIX, visitor_id)
 
 
 def digest(kind: bytes, name: str) -> bytes:

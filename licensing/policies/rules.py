@@ -18,7 +18,7 @@ from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
 from licensing.policies.condition_values import Fields, expect, integer_reader, parse_permission, require_choice
-from licensing.policies.conditions import Condition, as_list, parse_conditions
+from licensing.policies.conditions import Condition, parse_conditions
 from licensing.policies.facts import Facts, PayerFacts
 
 
@@ -42,12 +42,12 @@ MAX_PERMISSIONS = 50
 MAX_REQUESTS = 1_000_000_000
 MAX_MESSAGE = 500
 MAX_PRICE = 1_000_000  # in the currency's main unit
-OF_ALLOW_RULES = ("permissions", "rateLimit", "pricePerAccess")
+ALLOW_RULE_FIELDS = ("permissions", "rateLimit", "pricePerAccess")
 RATE_LIMIT_SHAPE = 'Must be an object such as {"requests": 100, "period": "hour"}.'
 PRICE_SHAPE = 'Must be an object such as {"amount": 0.05, "currency": "EUR"}.'
 RULE_SHAPE = 'Must be an object such as {"action": "allow", "conditions": {"default": true}}.'
 RULES_SHAPE = 'Must be an array of rules such as [{"action": "allow", "conditions": {"default": true}}].'
-RULE_FIELDS = ("action", "priority", "conditions", "message", *OF_ALLOW_RULES)
+RULE_FIELDS = ("action", "priority", "conditions", "message", *ALLOW_RULE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Rule:
         """Return whether the rule names the requester or the requested permission, in a condition or as granted."""
         if facts.permission in self.permissions or facts.permission in (self.requested_permissions or ()):
             return True
-        requester_ids = [as_list(condition.value) for condition in self.conditions if condition.name == "requesterId"]
+        requester_ids = [condition.values for condition in self.conditions if condition.name == "requesterId"]
         return any(facts.requester_id in values for values in requester_ids)
 
     def grants(self, permission: str | None) -> bool:
@@ -226,7 +226,7 @@ def parse_rule(value: object, index: int) -> Rule:
     action = fields.read("action", parse_action, "")
     denies = action == Action.DENY
     if denies:
-        for name in OF_ALLOW_RULES:
+        for name in ALLOW_RULE_FIELDS:
             fields.read(name, refuse_in_deny_rule, None)
     message = fields.read("message", parse_message, None)
     conditions = fields.read("conditions", parse_conditions, ())
@@ -265,7 +265,7 @@ def find_values(conditions: Iterable[Condition], name: str) -> list[str] | None:
     """Return the values of the condition with this name, or None without one."""
     for condition in conditions:
         if condition.name == name:
-            return as_list(condition.value)
+            return condition.values
     return None
 
 

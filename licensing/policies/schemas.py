@@ -80,7 +80,7 @@ ALLOW_FIELDS: dict[str, object] = {
         },
     },
 }
-BY_PROPERTY = ("properties", "dependentSchemas")
+SUBSCHEMAS = ("properties", "dependentSchemas")
 
 
 def rule(action: str, fields: dict[str, object]) -> dict[str, object]:
@@ -127,7 +127,7 @@ def simplify(schema: object) -> object:
         return schema
     worded: dict[str, object] = {
         # Properties may be named "default" or "title".
-        name: {field: simplify(schema) for field, schema in value.items()} if name in BY_PROPERTY else simplify(value)
+        name: {field: simplify(schema) for field, schema in value.items()} if name in SUBSCHEMAS else simplify(value)
         for name, value in schema.items()
         if name not in ("default", "title")
     }

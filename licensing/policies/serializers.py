@@ -1,6 +1,7 @@
 """Serializers of policies and their tests. Tests are validated and stored as sent."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import cast
 
 import msgspec
@@ -20,7 +21,7 @@ from kit.values.timestamps import MOMENT_SCHEMA, render_timestamp
 from licensing.policies import schemas
 from licensing.policies.condition_values import PERMISSION_SCHEMA, parse_permission
 from licensing.policies.decision import Reason
-from licensing.policies.facts import TESTED, Fact
+from licensing.policies.facts import TESTED_FACTS, Fact
 from licensing.policies.models import ACTIONS, Policy, PolicyRevision
 from licensing.policies.modes import MODES
 from licensing.policies.policy_tests import MAX_LICENSES, MAX_TESTS, MAX_TESTS_BYTES
@@ -69,13 +70,13 @@ def fact_fields(facts: Iterable[Fact], *, allow_null: bool = False) -> dict[str,
     return {fact.key: FactField(fact, allow_null=allow_null) for fact in facts}
 
 
-class AsSent(StrictSerializer):
+class StoredAsSentSerializer(StrictSerializer):
     """A part of a policy test. Optional fields that were not sent are absent."""
 
     facts = ""  # the part of a test whose facts become fields (licensing.policies.facts)
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        facts = [fact for fact in TESTED if self.facts and fact.part == self.facts]
+        facts = [fact for fact in TESTED_FACTS if self.facts and fact.part == self.facts]
         return {**super().get_fields(), **fact_fields(facts, allow_null=True)}
 
     @property
@@ -89,7 +90,7 @@ class AsSent(StrictSerializer):
         return dict(data)
 
 
-class HeldLicenseOfTestSerializer(AsSent):
+class HeldLicenseOfTestSerializer(StoredAsSentSerializer):
     """A licence that the service holds for the requester and the item."""
 
     licenseType = Text(max_length=100)
@@ -97,7 +98,7 @@ class HeldLicenseOfTestSerializer(AsSent):
     expiresAt = Moment(required=False, allow_null=True)
 
 
-class RequesterOfTestSerializer(AsSent):
+class RequesterOfTestSerializer(StoredAsSentSerializer):
     """The requester of a test. `licenses` that have started override the caller's claims, as in a check."""
 
     facts = "requester"
@@ -113,19 +114,19 @@ class RequesterOfTestSerializer(AsSent):
     )
 
 
-class ContentOfTestSerializer(AsSent):
+class ContentOfTestSerializer(StoredAsSentSerializer):
     """The item of a test."""
 
     facts = "content"
 
 
-class ContextOfTestSerializer(AsSent):
+class ContextOfTestSerializer(StoredAsSentSerializer):
     """The context of a test's request."""
 
     facts = "context"
 
 
-class ExpectedDecisionSerializer(AsSent):
+class ExpectedDecisionSerializer(StoredAsSentSerializer):
     """The expected decision. Omitted members may have any value."""
 
     allowed = Boolean()
@@ -155,7 +156,7 @@ class PolicyTests(Several):
         return tests
 
 
-class PolicyTestSerializer(AsSent):
+class PolicyTestSerializer(StoredAsSentSerializer):
     """An example request with its expected decision, run before each version is stored."""
 
     example = {"requester": {"id": "org_acme"}, "expect": {"allowed": True}}
@@ -227,23 +228,28 @@ class PolicySerializer(StrictSerializer):
     sometimes = for_secret_keys | {"updated"}
 
     def to_representation(self, policy: Policy) -> Rendered:
-        body = {
-            "id": policy.pk,
-            "object": "policy",
-            "externalId": policy.external_id,
-            "name": policy.name,
-            "description": policy.description,
-            "rules": policy.rules,
-            "defaultAction": policy.default_action,
-            "mode": policy.mode,
-            "tests": policy.tests,
-            "metadata": policy.metadata,
-            "version": policy.version,
-            "created": render_timestamp(policy.created),
-        }
-        if policy.updated is not None:
-            body["updated"] = render_timestamp(policy.updated)
-        return body
+        return render_policy(policy, policy, policy.updated)
+
+
+def render_policy(policy: Policy, version: Policy | PolicyRevision, updated: datetime | None) -> Rendered:
+    """Return a version of the policy in JSON; the current one is the policy itself."""
+    body = {
+        "id": policy.pk,
+        "object": "policy",
+        "externalId": policy.external_id,
+        "name": version.name,
+        "description": version.description,
+        "rules": version.rules,
+        "defaultAction": version.default_action,
+        "mode": version.mode,
+        "tests": version.tests,
+        "metadata": policy.metadata,
+        "version": version.version,
+        "created": render_timestamp(policy.created),
+    }
+    if updated is not None:
+        body["updated"] = render_timestamp(updated)
+    return body
 
 
 class PolicyRevisionSerializer(PolicySerializer):
@@ -252,25 +258,10 @@ class PolicyRevisionSerializer(PolicySerializer):
     `externalId` and `metadata` are the policy's current ones: versions do not keep them.
     """
 
-    def to_representation(self, policy: Policy | PolicyRevision) -> Rendered:
-        return super().to_representation(policy if isinstance(policy, Policy) else policy_from_revision(policy))
-
-
-def policy_from_revision(revision: PolicyRevision) -> Policy:
-    return Policy(
-        id=revision.policy_id,
-        external_id=revision.policy.external_id,
-        metadata=revision.policy.metadata,
-        name=revision.name,
-        description=revision.description,
-        rules=revision.rules,
-        default_action=revision.default_action,
-        mode=revision.mode,
-        tests=revision.tests,
-        version=revision.version,
-        created=revision.policy.created,
-        updated=revision.created if revision.version > 1 else None,
-    )
+    def to_representation(self, version: Policy | PolicyRevision) -> Rendered:
+        if isinstance(version, Policy):
+            return super().to_representation(version)
+        return render_policy(version.policy, version, version.created if version.version > 1 else None)
 
 
 class RollbackSerializer(StrictSerializer):

@@ -6,13 +6,13 @@ from django.db.backends.utils import CursorWrapper
 from kit.storage.by_database import by_database
 from kit.storage.sqlite_turns import turn_to_write
 
-POSTGRESQL = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id')) FROM generate_series(1, %s::int)"
+POSTGRESQL_SQL = "SELECT nextval(pg_get_serial_sequence('licensing_requester', 'id')) FROM generate_series(1, %s::int)"
 # SQLite keeps the table's highest primary key here.
-SQLITE = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = 'licensing_requester' RETURNING seq"
+SQLITE_SQL = "UPDATE sqlite_sequence SET seq = seq + %s WHERE name = 'licensing_requester' RETURNING seq"
 FIRST_ON_SQLITE = "INSERT INTO sqlite_sequence (name, seq) VALUES ('licensing_requester', %s)"
 
 
-def reserve(count: int) -> list[int]:
+def reserve_numbers(count: int) -> list[int]:
     """Reserve `count` primary keys. Unused ones are never assigned again."""
     take = by_database(postgresql=take_on_postgresql, sqlite=take_on_sqlite)
     with turn_to_write(), transaction.atomic(), connection.cursor() as cursor:
@@ -20,12 +20,12 @@ def reserve(count: int) -> list[int]:
 
 
 def take_on_postgresql(cursor: CursorWrapper, count: int) -> list[int]:
-    cursor.execute(POSTGRESQL, [count])
+    cursor.execute(POSTGRESQL_SQL, [count])
     return [number for (number,) in cursor.fetchall()]
 
 
 def take_on_sqlite(cursor: CursorWrapper, count: int) -> list[int]:
-    cursor.execute(SQLITE, [count])
+    cursor.execute(SQLITE_SQL, [count])
     row = cursor.fetchone()
     if row is None:
         cursor.execute(FIRST_ON_SQLITE, [count])

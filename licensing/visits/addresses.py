@@ -17,9 +17,9 @@ MAX_SEARCHED_DECISIONS = 5_000  # newest decisions of the account, because they 
 # Visits to compare.
 MAX_VISITS = 1_000
 MIN_VISITS = 50
-MAX_SHARED_ADDRESSES = 5
+MAX_SHARED_NETWORKS = 5
 SHARED_FRACTION = 0.95
-BY_ADDRESS = frozenset({Identification.ADDRESS, Identification.REVERSE_DNS})  # verify a crawler
+VERIFIED_BY_ADDRESS = frozenset({Identification.ADDRESS, Identification.REVERSE_DNS})  # verify a crawler
 
 
 class Visit(NamedTuple):
@@ -34,12 +34,12 @@ class Visit(NamedTuple):
     @property
     def network(self) -> str | None:
         """The first address of the network, as it is stored for people; None if it has verified a crawler."""
-        is_verified = self.identified_by in BY_ADDRESS
+        is_verified = self.identified_by in VERIFIED_BY_ADDRESS
         return None if is_verified or not self.address else truncate_address(self.address)
 
 
 def newest_visits(site: Site) -> list[Visit]:
-    """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
+    """Return the site's newest decisions, without imported ones, among MAX_SEARCHED_DECISIONS of the account."""
     newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[
         :MAX_SEARCHED_DECISIONS
     ]
@@ -59,11 +59,11 @@ def find_proxy_networks(visits: Sequence[Visit]) -> list[str]:
     visitors = defaultdict(set)
     for visit in visits:
         visitors[visit.network].add((visit.requester, visit.user_agent))
-    busiest = Counter(visit.network for visit in visits).most_common(MAX_SHARED_ADDRESSES)
+    busiest = Counter(visit.network for visit in visits).most_common(MAX_SHARED_NETWORKS)
     shared = {network: count for network, count in busiest if network and len(visitors[network]) > 1}
     return sorted(shared) if sum(shared.values()) >= SHARED_FRACTION * len(visits) else []
 
 
-def describe_hidden_visitors(networks: Sequence[str]) -> str:
+def describe_networks(networks: Sequence[str]) -> str:
     """Return the networks as they are stored, for a sentence."""
     return f"the network{'s' if networks[1:] else ''} of {', '.join(networks)}"

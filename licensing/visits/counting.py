@@ -18,7 +18,7 @@ from kit.storage.sqlite_turns import rows_at_a_time
 from kit.storage.unsynced import unsynced
 from kit.values import ids
 from licensing.visits.models import VisitsCounted
-from licensing.visits.usage import groups_in, store, tally
+from licensing.visits.usage import groups_in, store_usage, tally_visits
 
 RUN_INTERVAL = timedelta(minutes=1)
 GRACE = timedelta(minutes=1)  # from a decision's time to the transaction that records it
@@ -28,19 +28,19 @@ STEP = timedelta(hours=1)
 MAX_DECISIONS = rows_at_a_time(20_000, 2_000)
 STEPS = 600  # most steps per run; the next run continues
 # how far back the first run starts, when older processes that did not count may still have recorded visits
-BEGINNING = timedelta(minutes=10)
+FIRST_RUN_SPAN = timedelta(minutes=10)
 
 
 def count_visits() -> int:
     """Count visits of completed minutes; returns the number of steps. Only one of several processes counts a step."""
-    return sum(1 for _ in steps(last_counted()))
+    return sum(1 for _ in count_in_steps(last_counted()))
 
 
 def count_before(moment: datetime, **signal: object) -> None:
     """Count all visits before `moment`, as far as their minutes are over."""
     end = min(moment, last_counted())
     while (until := counted_until()) is None or until < end:
-        for _ in steps(end):
+        for _ in count_in_steps(end):
             pass
 
 
@@ -49,11 +49,11 @@ def last_counted() -> datetime:
     return committed_until(timezone.now()).replace(second=0, microsecond=0) - GRACE
 
 
-def steps(end: datetime) -> Iterator[datetime]:
+def count_in_steps(end: datetime) -> Iterator[datetime]:
     for _ in range(STEPS):
         begin = counted_until()
         if begin is None:
-            VisitsCounted.objects.get_or_create(pk=1, defaults={"until": end - BEGINNING})
+            VisitsCounted.objects.get_or_create(pk=1, defaults={"until": end - FIRST_RUN_SPAN})
             continue
         until = end_of_step(begin, min(begin + STEP, end))
         if until <= begin:
@@ -88,11 +88,11 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
     if progress is None:
         return False
     # A killed deletion may have left decisions of an account that is gone.
-    usage, sites = tally(groups_in(edge_decisions(begin, end).filter(account__in=Account.objects.all())))
+    usage, sites = tally_visits(groups_in(edge_decisions(begin, end).filter(account__in=Account.objects.all())))
     with unsynced():  # a lost count is repeated
         if not VisitsCounted.objects.filter(until=begin, imports=progress.imports).update(until=end):
             return False
-        store(usage, sites)
+        store_usage(usage, sites)
     return True
 
 

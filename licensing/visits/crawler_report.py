@@ -19,7 +19,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import MAX_PRICED, Sums, added_up, payers_among, price_denials
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
-from licensing.visits.reading import Choice, Usage
+from licensing.visits.reading import Usage, VisitSelection
 from licensing.visits.usage import sum_by_key
 
 CENT = Decimal("0.01")
@@ -63,13 +63,13 @@ class CrawlerReport(Struct, frozen=True):
 
 
 def crawler_report(usage: Usage, by: By, most_priced: int = MAX_PRICED) -> CrawlerReport:
-    choice = usage.choice
+    selection = usage.selection
     crawlers = usage.crawlers
     table = current_table.get()
     by_day = crawls_by_day(usage)
-    referrals = {host: visits.total for (host,), visits in usage.sums(choice.referrers, "referrer").items()}
-    revenue = crawler_revenue(choice, crawlers)
-    at_stake, is_truncated = revenue_at_stake(choice, crawlers, most_priced)
+    referrals = {host: visits.total for (host,), visits in usage.sums(selection.referrers, "referrer").items()}
+    revenue = crawler_revenue(selection, crawlers)
+    at_stake, is_truncated = revenue_at_stake(selection, crawlers, most_priced)
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
         crawls = sum_by_key((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
@@ -121,35 +121,35 @@ def most_first(takers: Mapping[str, Taker]) -> list[tuple[str, Taker]]:
 
 def crawls_by_day(usage: Usage) -> dict[tuple[date, int], Visits]:
     """Return the numbers of crawlers' requests by day and requester."""
-    sums = usage.sums(usage.choice.visitors, "day", "requester", "identified_by", requesters=usage.crawlers)
+    sums = usage.sums(usage.selection.visitors, "day", "requester", "identified_by", requesters=usage.crawlers)
     return sum_by_key(
         ((day, requester), replace(visits, verified=visits.total if Identification(identified_by).verifies else 0))
         for (day, requester, identified_by), visits in sums.items()
     )
 
 
-def crawler_revenue(choice: Choice, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:
+def crawler_revenue(selection: VisitSelection, crawlers: Mapping[int, Crawler]) -> list[tuple[Crawler, Sums]]:
     """Return what crawlers paid or owe; for one site or folder, only what they were charged for its pages."""
     entries = LedgerEntry.objects.filter(
-        account_id__in=choice.account_ids,
+        account_id__in=selection.account_ids,
         requester_id__in=list(crawlers),
-        occurred_at__gte=choice.window.start,
-        occurred_at__lt=choice.window.end,
+        occurred_at__gte=selection.window.start,
+        occurred_at__lt=selection.window.end,
     )
     parts = [entries]
-    if choice.site is not None or choice.prefix:
-        parts = read_at_horizon(lambda horizon: charges_for(choice, entries, horizon))
+    if selection.site is not None or selection.prefix:
+        parts = read_at_horizon(lambda horizon: charges_for(selection, entries, horizon))
     sums = (part.order_by().values_list("requester_id", "currency").annotate(Sum("amount")) for part in parts)
     return [(crawlers[pk], {currency: amount}) for part in sums for pk, currency, amount in part]
 
 
 def charges_for(
-    choice: Choice, entries: QuerySet[LedgerEntry], horizon: datetime | None
+    selection: VisitSelection, entries: QuerySet[LedgerEntry], horizon: datetime | None
 ) -> list[QuerySet[LedgerEntry]]:
-    """Return the entries that name a decision of the choice, in parts."""
-    parts = [entries.filter(decision__in=choice.events(horizon).order_by().values("pk"))]
-    if horizon is not None and horizon > choice.window.start:
-        events = HistoryQuerySet.covering(choice.events())
+    """Return the entries that name a decision of the selection, in parts."""
+    parts = [entries.filter(decision__in=selection.events(horizon).order_by().values("pk"))]
+    if horizon is not None and horizon > selection.window.start:
+        events = HistoryQuerySet.covering(selection.events())
         older = entries.order_by().filter(decision__lt=first_decision(horizon)).values_list("decision_id", flat=True)
         ids = sorted(set(older))
         for first in range(0, len(ids), CHARGES):
@@ -159,11 +159,11 @@ def charges_for(
 
 
 def revenue_at_stake(
-    choice: Choice, crawlers: Mapping[int, Crawler], max_priced: int
+    selection: VisitSelection, crawlers: Mapping[int, Crawler], max_priced: int
 ) -> tuple[list[tuple[Crawler, Sums]], bool]:
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
-    denials = HistoryQuerySet.covering(choice.events()).filter(observed__gt="", requester_id__in=payers)
+    denials = HistoryQuerySet.covering(selection.events()).filter(observed__gt="", requester_id__in=payers)
     prices = price_denials(denials, max_priced)
     crawler_of_requester = current_table.get().by_requester
     return [(crawler_of_requester[name], sums) for name, sums in prices.by_requester.items()], prices.has_more

@@ -8,18 +8,18 @@ from rest_framework.request import Request
 
 from kit.http.errors import InvalidRequest
 from kit.rest.export import report_response
-from kit.rest.fields import Choice as OneOf
-from kit.rest.fields import Id, Timestamp
+from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.decimals import render_amount
 from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
 from licensing.edge.crawler_views import CLASSES
+from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.observed import render_sums
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
 from licensing.visits.crawler_report import By, Taker, crawler_report
 from licensing.visits.figures import Visits
-from licensing.visits.reading import Choice, Usage, whole_days
+from licensing.visits.reading import Usage, VisitSelection, whole_days
 
 KINDS = ["ai", "search"]
 
@@ -52,13 +52,13 @@ class CrawlsOfDay(CrawlCounts):
 
 
 class CrawlsOfClass(CrawlsAndMoney):
-    crawlerClass = OneOf(choices=CLASSES)
+    crawlerClass = Choice(choices=CLASSES)
 
 
 class CrawlsOfCrawler(CrawlsAndMoney):
     name = serializers.CharField()
     operator = serializers.CharField()
-    crawlerClass = OneOf(choices=CLASSES)
+    crawlerClass = Choice(choices=CLASSES)
 
 
 class CrawlsAndReferrals(CrawlsAndMoney):
@@ -86,14 +86,14 @@ class ReferrerShown(serializers.Serializer):
     )
     name = serializers.CharField(allow_null=True, help_text="The service. Null if the table no longer lists the host.")
     operator = serializers.CharField(allow_null=True)
-    kind = OneOf(choices=KINDS, allow_null=True)
+    kind = Choice(choices=KINDS, allow_null=True)
     referrals = serializers.IntegerField(min_value=0, help_text="Readers sent by this host.")
 
 
 class CrawlerReportShown(serializers.Serializer):
     """Crawler requests and revenue at the edge, and the readers that crawler operators sent."""
 
-    object = OneOf(choices=["crawler_report"])
+    object = Choice(choices=["crawler_report"])
     siteId = Id("site", allow_null=True, help_text="Null if the report covers all sites.")
     startDate = Timestamp()
     endDate = Timestamp(help_text="Inclusive.")
@@ -131,22 +131,22 @@ class CrawlerReportViewSet(SiteReportViewSet):
         """Returns crawler requests, robots.txt violations, revenue and referrals for whole UTC days."""
         query = request.query_params
         prefix = with_https(query.get("url[prefix]", ""))
-        choice = Choice([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
+        selection = VisitSelection([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
         try:
             by = By(query.get("by", By.CLASS))
         except ValueError:
             raise InvalidRequest("Must be class, operator or crawler.", param="by") from None
         name = self.exportable["crawlers"]
-        return report_response(request, name, CrawlerReportShown, lambda: present_crawlers(choice, by))
+        return report_response(request, name, CrawlerReportShown, lambda: present_crawlers(selection, by))
 
 
-def present_crawlers(choice: Choice, by: By) -> dict[str, object]:
+def present_crawlers(selection: VisitSelection, by: By) -> dict[str, object]:
     with read_snapshot():
-        report = crawler_report(Usage(choice), by)
+        report = crawler_report(Usage(selection), by)
     return {
         "object": "crawler_report",
-        "siteId": None if choice.site is None else choice.site.pk,
-        **present_period(choice.window),
+        "siteId": None if selection.site is None else selection.site.pk,
+        **present_period(selection.window),
         "truncated": report.is_truncated,
         "summary": present_with_referrals(report.summary),
         "timeSeries": [
@@ -154,25 +154,27 @@ def present_crawlers(choice: Choice, by: By) -> dict[str, object]:
         ],
         "byClass": [{"crawlerClass": name, **present_taker(taker)} for name, taker in report.classes],
         "byOperator": [{"operator": name, **present_with_referrals(taker)} for name, taker in report.operators],
-        "byCrawler": [
-            {
-                "name": crawler.name,
-                "operator": crawler.operator,
-                "crawlerClass": crawler.crawler_class,
-                **present_taker(taker),
-            }
-            for crawler, taker in report.crawlers
-        ],
-        "referrers": [
-            {
-                "host": host,
-                "name": None if service is None else service.name,
-                "operator": None if service is None else service.operator,
-                "kind": None if service is None else service.kind,
-                "referrals": number,
-            }
-            for host, service, number in report.referrers
-        ],
+        "byCrawler": [present_crawler(crawler, taker) for crawler, taker in report.crawlers],
+        "referrers": [present_referrer(host, service, number) for host, service, number in report.referrers],
+    }
+
+
+def present_crawler(crawler: Crawler, taker: Taker) -> dict[str, object]:
+    return {
+        "name": crawler.name,
+        "operator": crawler.operator,
+        "crawlerClass": crawler.crawler_class,
+        **present_taker(taker),
+    }
+
+
+def present_referrer(host: str, service: Referrer | None, referrals: int) -> dict[str, object]:
+    return {
+        "host": host,
+        "name": None if service is None else service.name,
+        "operator": None if service is None else service.operator,
+        "kind": None if service is None else service.kind,
+        "referrals": referrals,
     }
 
 

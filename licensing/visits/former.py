@@ -13,7 +13,7 @@ from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import start_of_day
 from kit.values.pages import with_https
 from licensing.visits.figures import Visits
-from licensing.visits.models import Kind, Page, PageDay, ReferralDay, VisitorDay, VisitsCounted
+from licensing.visits.models import Page, PageDay, ReferralDay, UsageKind, VisitorDay, VisitsCounted
 from licensing.visits.pages import PageName, keep_urls, stored_pages
 from licensing.visits.retention import purge_unused
 from licensing.visits.usage import UsageKey, add_usage, add_visits
@@ -26,7 +26,7 @@ Counts = dict[UsageKey, Visits]
 
 def move_former_counts() -> int:
     """Move all counts. Returns their number."""
-    return sum(count for count, _ in move_chunks())
+    return sum(count_former_rows for count_former_rows, _ in move_chunks())
 
 
 def move_chunks() -> Iterator[tuple[int, int]]:
@@ -39,7 +39,7 @@ def move_chunks() -> Iterator[tuple[int, int]]:
         purge_unused()
 
 
-def count() -> int:
+def count_former_rows() -> int:
     """Return the number of rows to move."""
     return sum(model._default_manager.count() for model in TABLES)
 
@@ -65,7 +65,7 @@ def move_chunk() -> int:
 def add_visitors(usage: Counts, rows: Sequence[VisitorDay]) -> None:
     for row in rows:
         key = UsageKey(
-            row.account_id, Kind.VISITOR, row.day, requester=row.requester_id, identified_by=row.identified_by
+            row.account_id, UsageKind.VISITOR, row.day, requester=row.requester_id, identified_by=row.identified_by
         )
         add_visits(usage, key, Visits(row.allowed, row.observed, row.denied, row.last_seen))
 
@@ -74,10 +74,10 @@ def add_days(usage: Counts, rows: Sequence[PageDay]) -> None:
     """Add the visits to the pages, and the violations to the visitors, too."""
     for row in rows:
         url = with_https(row.page.url)
-        key = UsageKey(row.account_id, Kind.VISITOR_OF_PAGE, row.day, url, row.requester_id, row.identified_by)
+        key = UsageKey(row.account_id, UsageKind.VISITOR_OF_PAGE, row.day, url, row.requester_id, row.identified_by)
         add_visits(usage, key, Visits(row.allowed, row.observed, row.denied, row.last_seen, row.violations))
         if row.violations:
-            visitor = key._replace(kind=Kind.VISITOR, url="")
+            visitor = key._replace(kind=UsageKind.VISITOR, url="")
             add_visits(usage, visitor, Visits(0, 0, 0, row.last_seen, row.violations))
 
 
@@ -85,9 +85,9 @@ def add_referrals(usage: Counts, rows: Sequence[ReferralDay]) -> None:
     """Add the referrals as allowed at the start of their day: answers and moments are unknown."""
     for row in rows:
         seen_at = start_of_day(row.day, UTC)
-        key = UsageKey(row.account_id, Kind.REFERRER, row.day, referrer=row.host)
+        key = UsageKey(row.account_id, UsageKind.REFERRER, row.day, referrer=row.host)
         add_visits(usage, key, Visits(row.referrals, 0, 0, seen_at))
-        page = key._replace(kind=Kind.REFERRER_OF_PAGE, url=with_https(row.page.url))
+        page = key._replace(kind=UsageKind.REFERRER_OF_PAGE, url=with_https(row.page.url))
         add_visits(usage, page, Visits(row.referrals, 0, 0, seen_at))
 
 

@@ -14,7 +14,7 @@ class Page(models.Model):
         Account, on_delete=models.CASCADE, db_index=False
     )  # the unique constraint has it first
     digest = models.BinaryField(max_length=16)  # of the URL, which is too long for an index
-    url = models.TextField()  # https, without query; empty for all pages of a day beyond the first MOST_PAGES
+    url = models.TextField()  # https, without query; empty for all pages of a day beyond the first usage.MAX_PAGES
     site = models.ForeignKey(
         "licensing.Site", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )
@@ -26,7 +26,7 @@ class Page(models.Model):
         return self.url
 
 
-class Kind(models.IntegerChoices):
+class UsageKind(models.IntegerChoices):
     """Which fields of EdgeUsage are the key of a row."""
 
     VISITOR = 1
@@ -38,7 +38,7 @@ class Kind(models.IntegerChoices):
 
     @property
     def has_page(self) -> bool:
-        return self in (Kind.VISITOR_OF_PAGE, Kind.REFERRER_OF_PAGE)
+        return self in (UsageKind.VISITOR_OF_PAGE, UsageKind.REFERRER_OF_PAGE)
 
 
 class EdgeUsage(models.Model):
@@ -49,7 +49,7 @@ class EdgeUsage(models.Model):
     """
 
     account = models.ForeignKey(Account, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    kind = models.PositiveSmallIntegerField()  # a Kind
+    kind = models.PositiveSmallIntegerField()  # a UsageKind
     day = models.DateField()
     page = models.ForeignKey(
         Page, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="usage"
@@ -73,7 +73,7 @@ class EdgeUsage(models.Model):
         indexes = [models.Index(fields=["page"], name="usage_of_page")]
 
     def __str__(self) -> str:
-        return f"{Kind(self.kind).label} on {self.day}: {self.allowed + self.observed + self.denied}"
+        return f"{UsageKind(self.kind).label} on {self.day}: {self.allowed + self.observed + self.denied}"
 
 
 class VisitsCounted(models.Model):

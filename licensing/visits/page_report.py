@@ -12,9 +12,9 @@ from msgspec import Struct
 from kit.storage.reading import read_snapshot
 from licensing.requesters.models import Requester
 from licensing.visits.figures import Visits
-from licensing.visits.models import EdgeUsage, Kind, Page
+from licensing.visits.models import EdgeUsage, Page, UsageKind
 from licensing.visits.pages import batches, stored_pages
-from licensing.visits.reading import Choice, FieldValues, Usage, read_sums
+from licensing.visits.reading import FieldValues, Usage, VisitSelection, read_sums
 from licensing.visits.report import MAX_ROWS
 from licensing.visits.usage import add_visits, sum_by_key
 
@@ -44,7 +44,7 @@ class PageReport(Struct, frozen=True):
 
 
 def page_report(usage: Usage) -> PageReport:
-    days = {day: visits for (day,), visits in usage.sums(usage.choice.visitors, "day").items()}
+    days = {day: visits for (day,), visits in usage.sums(usage.selection.visitors, "day").items()}
     if not days:
         return PageReport(total=Visits(), days={}, visitors=[], pages=[], folders=[])
     visitors = ranking(usage.visitors)
@@ -65,9 +65,9 @@ def page_report(usage: Usage) -> PageReport:
 
 
 @read_snapshot()
-def count_visits(choice: Choice) -> int:
+def count_visits(selection: VisitSelection) -> int:
     """Return the number of visits; each counts once."""
-    return sum(visits.total for visits in Usage(choice).sums(choice.visitors, "day").values())
+    return sum(visits.total for visits in Usage(selection).sums(selection.visitors, "day").values())
 
 
 def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:
@@ -76,8 +76,8 @@ def ranking(visits: Mapping[Key, Visits]) -> list[tuple[Key, Visits]]:
 
 def top_pages(usage: Usage) -> list[tuple[str, Visits]]:
     """Return URL and visits of the pages with most visits."""
-    rows = usage.choice.rows(Kind.VISITOR_OF_PAGE)
-    waiting = sum_by_key((key.url, visits) for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items())
+    rows = usage.selection.rows(UsageKind.VISITOR_OF_PAGE)
+    waiting = sum_by_key((key.url, visits) for key, visits in usage.uncounted(UsageKind.VISITOR_OF_PAGE).items())
     url_of_page = {page.pk: page.url for page in stored_pages({(key.account, key.url) for key in usage.waiting})}
     visits_of_page = top_counted(rows, "page_id", set(url_of_page))
     urls = url_of_page | dict(
@@ -99,11 +99,11 @@ def top_counted(rows: QuerySet[EdgeUsage], name: str, waiting: set[Key]) -> dict
 def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[str, list[tuple[int, int]]]:
     """Return for each page the visitors with most visits, and how many they made."""
     urls = [url for url, _ in pages]
-    names = {(account, url) for account in usage.choice.account_ids for url in urls}
+    names = {(account, url) for account in usage.selection.account_ids for url in urls}
     stored = [page.pk for page in stored_pages(names)]
-    counts = usage.choice.rows(Kind.VISITOR_OF_PAGE).filter(page__in=stored)
+    counts = usage.selection.rows(UsageKind.VISITOR_OF_PAGE).filter(page__in=stored)
     visits_by_group: dict[FieldValues, Visits] = read_sums(counts.values_list("page__url", "requester_id"))
-    for key, visits in usage.uncounted(Kind.VISITOR_OF_PAGE).items():
+    for key, visits in usage.uncounted(UsageKind.VISITOR_OF_PAGE).items():
         if key.url in urls:
             add_visits(visits_by_group, (key.url, key.requester), visits)
     visitors: dict[str, list[tuple[int, int]]] = {url: [] for url in urls}
@@ -114,16 +114,16 @@ def visitors_by_page(usage: Usage, pages: Sequence[tuple[str, Visits]]) -> dict[
 
 def top_folders(usage: Usage) -> list[tuple[str, Visits]]:
     """Return the folders and pages directly below `prefix` with most visits; without one, the sites' origins."""
-    choice = usage.choice
-    below_folder = Substr("page__url", choice.offset + 1)
-    rows = choice.rows(Kind.VISITOR_OF_PAGE).annotate(slash=StrIndex(below_folder, Value("/")))
+    selection = usage.selection
+    below_folder = Substr("page__url", selection.offset + 1)
+    rows = selection.rows(UsageKind.VISITOR_OF_PAGE).annotate(slash=StrIndex(below_folder, Value("/")))
     with_folder = rows.annotate(
         folder=Case(
-            When(slash__gt=0, then=Left("page__url", F("slash") + choice.offset)),
+            When(slash__gt=0, then=Left("page__url", F("slash") + selection.offset)),
             default=F("page__url"),
             output_field=TextField(),
         )
     )
-    uncounted = usage.uncounted(Kind.VISITOR_OF_PAGE).items()
-    waiting = sum_by_key((choice.folder_above(key.url), visits) for key, visits in uncounted)
+    uncounted = usage.uncounted(UsageKind.VISITOR_OF_PAGE).items()
+    waiting = sum_by_key((selection.folder_above(key.url), visits) for key, visits in uncounted)
     return ranking(sum_by_key(chain(top_counted(with_folder, "folder", set(waiting)).items(), waiting.items())))

@@ -7,8 +7,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 
 from kit.rest.export import report_response
-from kit.rest.fields import Choice as OneOf
-from kit.rest.fields import Id, Timestamp
+from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
@@ -19,7 +18,7 @@ from licensing.sites.identification import Identification
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import page_report
-from licensing.visits.reading import Choice, Usage, whole_days
+from licensing.visits.reading import Usage, VisitSelection, whole_days
 from licensing.visits.report import MAX_ROWS, OTHER
 from licensing.visits.views import present_requester
 
@@ -43,8 +42,8 @@ class PageVisitor(PageCounts):
     id = serializers.CharField(allow_null=True, help_text="The requester. Null for one that was deleted.")
     name = serializers.CharField(allow_null=True)
     operator = serializers.CharField(allow_null=True, help_text="Who runs the crawler.")
-    crawlerClass = OneOf(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
-    identifiedBy = OneOf(choices=[way.value for way in Identification])
+    crawlerClass = Choice(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
+    identifiedBy = Choice(choices=[way.value for way in Identification])
     verified = serializers.BooleanField(help_text="Whether the visitor's identity is proven.")
     lastSeen = Timestamp(help_text="When the latest was decided.")
 
@@ -74,7 +73,7 @@ class FolderShown(PageCounts):
 class PageReportShown(serializers.Serializer):
     """Requests at the edge by page, by folder, by crawler and by day."""
 
-    object = OneOf(choices=["page_report"])
+    object = Choice(choices=["page_report"])
     siteId = Id("site", allow_null=True, help_text="Null if the report covers all sites.")
     startDate = Timestamp()
     endDate = Timestamp(help_text="Inclusive.")
@@ -97,18 +96,18 @@ class PageViewSet(SiteReportViewSet):
     def pages(self, request: Request) -> HttpResponseBase:
         """Which pages crawlers and other visitors requested in whole UTC days, and what they were answered."""
         prefix = with_https(request.query_params.get("url[prefix]", ""))
-        choice = Choice([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
+        selection = VisitSelection([self.account_id], whole_days(self.parse_window()), self.find_site(), prefix)
         name = self.exportable["pages"]
-        return report_response(request, name, PageReportShown, lambda: present_pages(choice))
+        return report_response(request, name, PageReportShown, lambda: present_pages(selection))
 
 
-def present_pages(choice: Choice) -> dict[str, object]:
+def present_pages(selection: VisitSelection) -> dict[str, object]:
     with read_snapshot():
-        report = page_report(Usage(choice))
+        report = page_report(Usage(selection))
     return {
         "object": "page_report",
-        "siteId": None if choice.site is None else choice.site.pk,
-        **present_period(choice.window),
+        "siteId": None if selection.site is None else selection.site.pk,
+        **present_period(selection.window),
         "summary": report.total.present_counts(),
         "timeSeries": [{"date": f"{day:%Y-%m-%d}", **visits.present_counts()} for day, visits in report.days.items()],
         "byCrawler": [present_visitor(*visitor) for visitor in report.visitors],

@@ -21,8 +21,8 @@ from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.counting import counted_until, edge_decisions
 from licensing.visits.figures import Visits
-from licensing.visits.models import EdgeUsage, Kind
-from licensing.visits.usage import UsageKey, add_visits, groups_in, tally
+from licensing.visits.models import EdgeUsage, UsageKind
+from licensing.visits.usage import UsageKey, add_visits, groups_in, tally_visits
 
 SCHEME = len("https://")  # the origin is the first folder
 SUMS = {
@@ -41,7 +41,7 @@ def whole_days(window: Window) -> Window:
     return Window(midnight(window.start), end_of_day(window.end - MICROSECOND), window.group_by)
 
 
-class Choice(Struct, frozen=True):
+class VisitSelection(Struct, frozen=True):
     """The visits in a report: of one site or all, below an https URL or all."""
 
     account_ids: Sequence[str]
@@ -50,14 +50,14 @@ class Choice(Struct, frozen=True):
     prefix: str = ""
 
     @property
-    def visitors(self) -> Kind:
-        """The kind of usage that has the visitors of the choice."""
-        return Kind.VISITOR_OF_PAGE if self.depends_on_page else Kind.VISITOR
+    def visitors(self) -> UsageKind:
+        """The kind of usage that has the visitors of the selection."""
+        return UsageKind.VISITOR_OF_PAGE if self.depends_on_page else UsageKind.VISITOR
 
     @property
-    def referrers(self) -> Kind:
-        """The kind of usage that has the referrers of the choice."""
-        return Kind.REFERRER_OF_PAGE if self.depends_on_page else Kind.REFERRER
+    def referrers(self) -> UsageKind:
+        """The kind of usage that has the referrers of the selection."""
+        return UsageKind.REFERRER_OF_PAGE if self.depends_on_page else UsageKind.REFERRER
 
     @property
     def depends_on_page(self) -> bool:
@@ -68,7 +68,7 @@ class Choice(Struct, frozen=True):
         """Return the position in a URL of the first folder name below `prefix`."""
         return max(len(self.prefix), SCHEME)
 
-    def rows(self, kind: Kind) -> QuerySet[EdgeUsage]:
+    def rows(self, kind: UsageKind) -> QuerySet[EdgeUsage]:
         """Return the counted usage."""
         first = self.window.start.date()
         last = self.window.end.date()
@@ -96,41 +96,43 @@ class Choice(Struct, frozen=True):
 
 
 class Usage:
-    """The usage of a choice, for one report or several.
+    """The usage of a selection, for one report or several.
 
     Create and read it within one `read_snapshot`, so that nothing is counted in between.
     """
 
-    def __init__(self, choice: Choice, waiting: dict[UsageKey, Visits] | None = None) -> None:
-        self.choice = choice
-        self.waiting = read_waiting(choice) if waiting is None else waiting
+    def __init__(self, selection: VisitSelection, waiting: dict[UsageKey, Visits] | None = None) -> None:
+        self.selection = selection
+        self.waiting = read_waiting(selection) if waiting is None else waiting
 
     def below(self, prefix: str) -> "Usage":
         """Return the usage of the pages below a URL; all usage if it is empty."""
         if not prefix:
             return self
         waiting = {key: visits for key, visits in self.waiting.items() if key.url.startswith(prefix)}
-        return Usage(replace(self.choice, prefix=prefix), waiting)
+        return Usage(replace(self.selection, prefix=prefix), waiting)
 
     @cached_property
     def crawlers(self) -> dict[int, Crawler]:
         """The known crawlers among the accounts' requesters, verified or not, by primary key."""
         known = current_table.get().by_requester
-        rows = Requester.objects.filter(account_id__in=self.choice.account_ids, requester_id__in=list(known))
+        rows = Requester.objects.filter(account_id__in=self.selection.account_ids, requester_id__in=list(known))
         return {pk: known[name] for pk, name in rows.values_list("pk", "requester_id")}
 
     @cached_property
     def visitors(self) -> dict[FieldValues, Visits]:
         """The visits by requester and by how it was identified."""
-        return self.sums(self.choice.visitors, "requester", "identified_by")
+        return self.sums(self.selection.visitors, "requester", "identified_by")
 
-    def uncounted(self, kind: Kind) -> dict[UsageKey, Visits]:
+    def uncounted(self, kind: UsageKind) -> dict[UsageKey, Visits]:
         """Return the usage that is not counted yet, normally that of the last two minutes."""
         return {key: visits for key, visits in self.waiting.items() if key.kind == kind}
 
-    def sums(self, kind: Kind, *names: str, requesters: Collection[int] | None = None) -> dict[FieldValues, Visits]:
+    def sums(
+        self, kind: UsageKind, *names: str, requesters: Collection[int] | None = None
+    ) -> dict[FieldValues, Visits]:
         """Return the visits by the fields `names`, which UsageKey and EdgeUsage have; of all or some requesters."""
-        rows = self.choice.rows(kind)
+        rows = self.selection.rows(kind)
         if requesters is not None:
             rows = rows.filter(requester__in=requesters)
         sums = read_sums(rows.values_list(*names))
@@ -140,12 +142,12 @@ class Usage:
         return sums
 
 
-def read_waiting(choice: Choice) -> dict[UsageKey, Visits]:
+def read_waiting(selection: VisitSelection) -> dict[UsageKey, Visits]:
     """Return the usage that is not counted yet."""
     until = counted_until()
-    if until is not None and until >= choice.window.end:
+    if until is not None and until >= selection.window.end:
         return {}
-    usage, _ = tally(groups_in(choice.events(until)))
+    usage, _ = tally_visits(groups_in(selection.events(until)))
     return usage
 
 

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from accounts.models import Account
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.visits.models import EdgeUsage, Kind, Page, PageDay, ReferralDay, VisitsCounted
+from licensing.visits.models import EdgeUsage, Page, PageDay, ReferralDay, UsageKind, VisitsCounted
 
 CHUNK = 1_000  # rows that a transaction deletes
 
@@ -17,7 +17,8 @@ CHUNK = 1_000  # rows that a transaction deletes
 def purge_pages() -> int:
     """Delete old counts of each account, and then pages without counts. Returns the number of counts."""
     first = stored_now().date() - timedelta(days=settings.PAGE_RETENTION_DAYS)
-    old = EdgeUsage.objects.filter(kind__in=[kind for kind in Kind if kind.has_page], day__lt=first).order_by("day")
+    kinds = [kind for kind in UsageKind if kind.has_page]
+    old = EdgeUsage.objects.filter(kind__in=kinds, day__lt=first).order_by("day")
     deleted = 0
     for account in Account.objects.values_list("pk", flat=True):
         while chunk := list(old.filter(account_id=account).values_list("pk", flat=True)[:CHUNK]):

@@ -5,7 +5,7 @@ from django.core.checks import Warning as Weakness
 from django.db import DatabaseError
 
 from licensing.sites.models import Site
-from licensing.visits.addresses import describe_hidden_visitors, find_proxy_networks, newest_visits
+from licensing.visits.addresses import describe_networks, find_proxy_networks, newest_visits
 
 MAX_SITES = 100  # that are checked, the newest ones
 
@@ -14,7 +14,7 @@ MAX_SITES = 100  # that are checked, the newest ones
 def visitors_have_addresses(app_configs: object, **kwargs: object) -> list[CheckMessage]:
     return [
         Weakness(
-            f"Nearly all of the latest visits to {host} came from {describe_hidden_visitors(networks)}.",
+            f"Nearly all of the latest visits to {host} came from {describe_networks(networks)}.",
             hint="If that is a CDN or a load balancer: docs/reference/edge.md, Behind a CDN.",
             id="licensing.W001",
         )

@@ -20,7 +20,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from licensing.visits.figures import Visits
-from licensing.visits.models import EdgeUsage, Kind
+from licensing.visits.models import EdgeUsage, UsageKind
 from licensing.visits.pages import PageName, batches, keep_urls, url_digest
 from licensing.visits.robots_parser import RobotsTxt
 
@@ -52,7 +52,7 @@ class UsageKey(NamedTuple):
     """The key of a row of EdgeUsage, with the URL of its page. `requester` is a primary key."""
 
     account: str
-    kind: Kind
+    kind: UsageKind
     day: date
     url: str = ""
     requester: int = 0
@@ -126,7 +126,7 @@ class RobotsRules:
         return not parsed_robots(text).allows(url, crawler.product_token or crawler.user_agent or crawler.name)
 
 
-def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
+def tally_visits(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageName, str]]:
     """Return the visits by each kind of key, and the sites that decided about the pages."""
     decided_by = {group.site for group in groups if group.site is not None and ids.decode("site", group.site)}
     rules = RobotsRules(decided_by, (group.requester for group in groups))
@@ -141,17 +141,17 @@ def tally(groups: Sequence[Group]) -> tuple[dict[UsageKey, Visits], dict[PageNam
             if rules.forbid(site, requester, url):
                 visits = replace(answers, violations=answers.total)
         host = None if referrer is None else hosts[referrer]
-        add_visits(usage, UsageKey(account, Kind.VISITOR, day, "", requester, identified_by), visits)
+        add_visits(usage, UsageKey(account, UsageKind.VISITOR, day, "", requester, identified_by), visits)
         if host is not None:
-            add_visits(usage, UsageKey(account, Kind.REFERRER, day, referrer=host), visits)
+            add_visits(usage, UsageKey(account, UsageKind.REFERRER, day, referrer=host), visits)
         if url is not None:
-            add_visits(usage, UsageKey(account, Kind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
+            add_visits(usage, UsageKey(account, UsageKind.VISITOR_OF_PAGE, day, url, requester, identified_by), visits)
             if host is not None:
-                add_visits(usage, UsageKey(account, Kind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
+                add_visits(usage, UsageKey(account, UsageKind.REFERRER_OF_PAGE, day, url, referrer=host), visits)
     return usage, sites
 
 
-def store(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
+def store_usage(usage: dict[UsageKey, Visits], sites: Mapping[PageName, str]) -> None:
     """Add the counts to EdgeUsage. The caller must hold the lock of the counted visits."""
     usage = without_further(usage)
     pages = {(key.account, key.url) for key in usage if key.kind.has_page}
@@ -175,10 +175,10 @@ def add_usage(usage: Mapping[UsageKey, Visits], pages: Mapping[PageName, int]) -
 
 
 def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
-    """Merge the pages beyond MOST_PAGES of a day into one."""
+    """Merge the pages beyond MAX_PAGES of a day into one."""
     urls: defaultdict[tuple[str, date], set[str]] = defaultdict(set)
     for key in usage:
-        if key.kind == Kind.VISITOR_OF_PAGE:
+        if key.kind == UsageKind.VISITOR_OF_PAGE:
             urls[key.account, key.day].add(key.url)
     all_counted = {(account, day): counted_urls(account, day, requested) for (account, day), requested in urls.items()}
     counted_by_day = {key: counted for key, counted in all_counted.items() if counted is not None}
@@ -195,7 +195,7 @@ def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
 
 def counted_urls(account: str, day: date, urls: set[str]) -> set[str] | None:
     """Return which of these pages are counted one by one on a day; None for all."""
-    rows = EdgeUsage.objects.filter(account=account, kind=Kind.VISITOR_OF_PAGE, day=day)
+    rows = EdgeUsage.objects.filter(account=account, kind=UsageKind.VISITOR_OF_PAGE, day=day)
     number = rows.values("page").distinct().count()
     if number + len(urls) <= MAX_PAGES:
         return None

@@ -14,9 +14,8 @@ from licensing.edge.crawler_views import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SITE, SiteReportViewSet, present_period
-from licensing.visits import reading
 from licensing.visits.figures import Visits
-from licensing.visits.reading import Usage, whole_days
+from licensing.visits.reading import Usage, VisitSelection, whole_days
 from licensing.visits.report import MAX_ROWS, visitor_report
 
 
@@ -59,29 +58,29 @@ class VisitorViewSet(SiteReportViewSet):
     @action(detail=False)
     def visitors(self, request: Request) -> Response:
         """Crawlers and other visitors in whole UTC days: how they were identified and what they were answered."""
-        choice = reading.Choice([self.account_id], whole_days(self.parse_window()), self.find_site())
-        return json_report(lambda: present_visitors(choice))
+        selection = VisitSelection([self.account_id], whole_days(self.parse_window()), self.find_site())
+        return json_report(lambda: present_visitors(selection))
 
 
-def present_visitors(choice: reading.Choice) -> dict[str, object]:
+def present_visitors(selection: VisitSelection) -> dict[str, object]:
     with read_snapshot():
-        report = visitor_report(Usage(choice))
+        report = visitor_report(Usage(selection))
     return {
         "object": "visitor_report",
-        **present_period(choice.window),
+        **present_period(selection.window),
         "total": report.total,
-        "byClass": [shown(*counts) for counts in report.classes],
+        "byClass": [present_visitor_counts(*counts) for counts in report.classes],
         "visitors": [
             {
                 **present_requester(visitor.requester),
-                **shown(visitor.visitor_class, visitor.identified_by, visitor.visits),
+                **present_visitor_counts(visitor.visitor_class, visitor.identified_by, visitor.visits),
             }
             for visitor in report.visitors
         ],
     }
 
 
-def shown(visitor_class: str, identified_by: Identification, visits: Visits) -> dict[str, object]:
+def present_visitor_counts(visitor_class: str, identified_by: Identification, visits: Visits) -> dict[str, object]:
     return {
         "crawlerClass": visitor_class,
         "identifiedBy": identified_by.value,

@@ -109,7 +109,7 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
 
 def visited_folders(choice: Choice, usage: Usage) -> Folders:
     """Return the folders and pages with most visits, one level below the chosen folder."""
-    below = usage.choice.prefix
+    below = usage.selection.prefix
     rows = []
     for url, visits in top_folders(usage):
         is_folder = url.endswith("/") and url != below

@@ -18,10 +18,10 @@ from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
-from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
-from licensing.policies.facts import BY_NAME
+from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.links import Option
@@ -117,7 +117,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
         is_of_one = request_scope(request).only_account() or listed_id(request) or OF_ONE & request.GET.keys()
-        return BY_TIME if is_of_one else BY_ID
+        return ORDER_BY_TIME if is_of_one else ORDER_BY_ID
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
         return HistoryQuerySet.covering(super().get_queryset(request))
@@ -183,7 +183,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     @display(description="What was known")
     def facts_in_words(self, event: AccessEvent) -> str:
-        facts = [(fact, event.facts[name]) for name, fact in BY_NAME.items() if fact.label and name in event.facts]
+        facts = [
+            (fact, event.facts[name]) for name, fact in FACTS_BY_NAME.items() if fact.label and name in event.facts
+        ]
         labelled = [(fact.label, fact.text(value)) for fact, value in facts]
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled})
 

@@ -17,7 +17,7 @@ from licensing.sites.other_hosts import recent_hosts
 from licensing.visits.addresses import (
     MAX_SEARCHED_DECISIONS,
     Visit,
-    describe_hidden_visitors,
+    describe_networks,
     find_proxy_networks,
     newest_visits,
 )
@@ -61,7 +61,7 @@ def warning_about_addresses(visits: Sequence[Visit]) -> str:
         ". Nearly all of the latest {} visits came from {}. If that is a CDN or a load balancer, the proxy’s file "
         "needs its addresses: without them no crawler is verified, and limits per visitor count all visitors as one.",
         f"{len(visits):,}",
-        describe_hidden_visitors(networks),
+        describe_networks(networks),
     )
 
 

@@ -13,7 +13,7 @@ from licensing.edge.middleware import license_server
 from licensing.edge.observed import BROWSERS, PROGRAMS, ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
 from licensing.edge.proxies.downloads import note_download, outdated_downloads
-from licensing.edge.proxies.files import KINDS, proxy_file
+from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site
@@ -88,7 +88,7 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
         "operators/catalogue/proxy_files.html",
         title=f"Proxy files of {site.host}",
         original=site,
-        proxies=KINDS,
+        proxies=PROXY_KINDS,
         pages=pages,
         state=proxy_file_state(site, outdated_downloads(site, pages)),
     )
@@ -96,7 +96,7 @@ def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: 
 
 def proxy_file_download(site: Site, proxy: str) -> HttpResponseBase:
     """Return the file as an attachment. Raises Http404 for an unknown proxy."""
-    if proxy not in KINDS:
+    if proxy not in PROXY_KINDS:
         raise Http404
     file = proxy_file(site, proxy)
     note_download(site, proxy, file.digest)

@@ -25,7 +25,7 @@ from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.sites.verification import dns_record, file_url, txt_name
 from licensing.visits.page_report import count_visits
-from licensing.visits.reading import Choice, whole_days
+from licensing.visits.reading import VisitSelection, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
@@ -136,7 +136,7 @@ class SiteAdmin(LogUploads):
         denials = observed_denials(site.account_id, now - OBSERVED_FOR, now, site)
         report = observed_report(denials)
         window = whole_days(Window(now - OBSERVED_FOR, now, "day"))
-        visits = count_visits(Choice([site.account_id], window, site))
+        visits = count_visits(VisitSelection([site.account_id], window, site))
         return Confirmation(
             title=f"Enforce the decisions on {site.host}?",
             facts=[*observed_facts(report, visits), *anonymous_facts(count_programs(denials, site.account_id))],

@@ -20,8 +20,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import AddressList
 from licensing.edge.verification.published_lists import uses_published_lists
 from licensing.visits.crawler_report import By, CrawlerReport, crawler_report
-from licensing.visits.reading import Choice as Visited
-from licensing.visits.reading import Usage, whole_days
+from licensing.visits.reading import Usage, VisitSelection, whole_days
 from licensing.visits.report import VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
@@ -86,7 +85,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "chart_files": CHART_FILES,
     }
     if choice.accounts:
-        visited = Visited(choice.account_ids, whole_days(chosen_window(choice, timezone.now())))
+        visited = VisitSelection(choice.account_ids, whole_days(chosen_window(choice, timezone.now())))
         by = read_grouping(request.GET.get(GROUPED, ""))
         below = with_https(request.GET.get(BELOW, "")[:MAX_URL])
         reading = Reading()
@@ -99,7 +98,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 @read_snapshot()
-def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Reports:
+def read_reports(choice: Choice, visited: VisitSelection, by: By, below: str) -> Reports:
     usage = Usage(visited)
     folders = visited_folders(choice, usage.below(below))
     return Reports(crawler_report(usage, by), visitor_report(usage), folders)

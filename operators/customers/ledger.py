@@ -22,7 +22,7 @@ from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
-from licensing.access.history.queryset import BY_ID, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
@@ -203,7 +203,7 @@ def decision_about(entry: LedgerEntry) -> AccessEvent | None:
     """Return the decision, also from the archive; None if it was purged or the archive cannot be read."""
     if entry.decision is not None or entry.decision_id is None:
         return entry.decision
-    named = AccessEvent.objects.filter(account=entry.account_id, pk=entry.decision_id).order_by(*BY_ID)
+    named = AccessEvent.objects.filter(account=entry.account_id, pk=entry.decision_id).order_by(*ORDER_BY_ID)
     with suppress(ServiceUnavailable):  # which is logged
         return next(iter(HistoryQuerySet.covering(named)), None)
     return None

@@ -24,7 +24,7 @@ from analytics.ledger.refunds import (
 )
 from analytics.models import AccessEvent, EntryType, LedgerEntry, WalletEntry
 from kit.values.currencies import in_full
-from licensing.access.history.queryset import BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
@@ -171,7 +171,7 @@ def prices(numbers: list[int]) -> list[LedgerEntry]:
 
 def accesses(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the charges of the requesters' newest decisions, newest first."""
-    decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*BY_TIME))
+    decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*ORDER_BY_TIME))
     charges = [usage_id(decision.pk) for decision in decisions[:MOST_DECISIONS]]
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 

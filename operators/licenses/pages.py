@@ -160,7 +160,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
         return super().try_saving(request, form, obj)
 
     def locked(self, obj: License) -> License:
-        return license_services.lock(obj)
+        return license_services.lock_license(obj)
 
     def save_form(self, request: HttpRequest, form: ModelForm, change: bool) -> License:
         admin_request(request).cleaned = form.cleaned_data

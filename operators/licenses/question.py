@@ -16,7 +16,7 @@ from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.numbers import count_text
 from licensing.content.models import Content
-from licensing.licenses.charges import build_ledger_entry, terms
+from licensing.licenses.charges import build_ledger_entry, charged_terms
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import NO_AMOUNT, access_price, fee, price, term
@@ -225,7 +225,7 @@ def preview_bookings(license_: License | None, drafted: License) -> list[str]:
     """Describe the ledger entries, as licensing.licenses.charges.keep_books will write them."""
     before = None if license_ is None else build_ledger_entry(license_)
     after = build_ledger_entry(drafted)
-    if terms(before) == terms(after):
+    if charged_terms(before) == charged_terms(after):
         return []
     sentences = []
     if before is not None:

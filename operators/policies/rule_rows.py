@@ -11,8 +11,8 @@ import orjson
 from django.http import QueryDict
 
 from kit.values.faults import Fault
-from licensing.policies.condition_values import Kind
-from licensing.policies.conditions import CONDITIONS, as_list, condition_names
+from licensing.policies.condition_values import ConditionKind, as_list
+from licensing.policies.conditions import CONDITIONS, condition_names
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import MAX_PRIORITY
 from operators.base.fields import lines, one_line
@@ -20,11 +20,12 @@ from operators.base.fields import lines, one_line
 STEP = 10  # distance of priorities, leaving room for new rules
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 Place = tuple[bool, int, bool, int]
-FLAGS = condition_names(Kind.FLAG)
-MOMENTS = condition_names(Kind.MOMENT)
-OBJECTS = condition_names(Kind.OBJECT)
+FLAGS = condition_names(ConditionKind.FLAG)
+MOMENTS = condition_names(ConditionKind.MOMENT)
+OBJECTS = condition_names(ConditionKind.OBJECT)
 CONDITION_FIELDS = (
-    "default", *FLAGS, *condition_names(Kind.VALUES, Kind.CHOICES, Kind.NETWORKS), *MOMENTS, *OBJECTS,
+    "default", *FLAGS, *condition_names(ConditionKind.VALUES, ConditionKind.CHOICES, ConditionKind.NETWORKS),
+    *MOMENTS, *OBJECTS,
 )  # fmt: skip
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
@@ -120,11 +121,11 @@ def rule_row(rule: RuleJson) -> RuleRow:
 
 def condition_text(name: str, value: object) -> str:
     match CONDITIONS[name].kind:
-        case Kind.ALWAYS:
+        case ConditionKind.ALWAYS:
             return "on"
-        case Kind.FLAG:
+        case ConditionKind.FLAG:
             return "yes" if value else "no"
-        case Kind.MOMENT | Kind.OBJECT:
+        case ConditionKind.MOMENT | ConditionKind.OBJECT:
             return CONDITIONS[name].text(value)
         case _:
             return "\n".join(as_list(value))
@@ -169,13 +170,13 @@ def row_rule(row: RuleRow) -> dict[str, object]:
 def read_condition(name: str, text: str) -> object:
     """Parse the text of a condition's field. A text that is too long stays one, for the validation to report."""
     match CONDITIONS[name].kind:
-        case Kind.ALWAYS:
+        case ConditionKind.ALWAYS:
             return True
-        case Kind.FLAG:
+        case ConditionKind.FLAG:
             return text == "yes"
-        case Kind.MOMENT:
+        case ConditionKind.MOMENT:
             return text.strip()
-        case Kind.OBJECT:
+        case ConditionKind.OBJECT:
             return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
         case _:
             values = lines(text)

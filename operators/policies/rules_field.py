@@ -13,7 +13,7 @@ from kit.http.errors import ApiError
 from kit.http.parsing import DECODER, check_values
 from kit.values.faults import Fault
 from kit.values.json_values import is_same
-from licensing.policies.condition_values import Kind
+from licensing.policies.condition_values import ConditionKind
 from licensing.policies.conditions import CONDITIONS, condition_names
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import ACTIONS, MAX_RULES, PERIODS, VISITOR, parse_rules
@@ -37,8 +37,9 @@ from operators.policies.rule_rows import (
 from operators.policies.rule_steps import TEMPLATE, apply_step, templates
 
 PROMINENT = "licenseType"
-CHOICES = condition_names(Kind.CHOICES)
-FURTHER = [name for name in condition_names(Kind.VALUES, Kind.NETWORKS) if name != PROMINENT]  # collapsed until used
+CHOICES = condition_names(ConditionKind.CHOICES)
+# Collapsed until used.
+FURTHER = [name for name in condition_names(ConditionKind.VALUES, ConditionKind.NETWORKS) if name != PROMINENT]
 
 
 RulesValue = tuple[list[RuleRow] | None, str | None]  # rows, or JSON

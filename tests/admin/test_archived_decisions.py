@@ -8,7 +8,7 @@ from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import usage_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.rollups.rebuild import rebuild
-from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
+from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.requesters.models import Requester
 from licensing.visits import crawler_report
 from operators.base.links import change_url, list_url
@@ -143,8 +143,8 @@ def test_decisions_of_a_millisecond_keep_their_order(account, events, table):
         event.created = at_once[0].created.replace(microsecond=place)
         event.save(force_insert=True)
     whole = HistoryQuerySet.covering(AccessEvent.objects.all())
-    before = {order: [one.pk for one in whole.order_by(*order)] for order in (BY_ID, BY_TIME)}
-    assert before[BY_ID] != before[BY_TIME]
+    before = {order: [one.pk for one in whole.order_by(*order)] for order in (ORDER_BY_ID, ORDER_BY_TIME)}
+    assert before[ORDER_BY_ID] != before[ORDER_BY_TIME]
     move_to_archive()
     for order, found in before.items():
         assert [one.pk for one in whole.order_by(*order)] == found

@@ -13,7 +13,7 @@ from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
 from licensing.edge.observed import ObservedFigures
-from licensing.edge.proxies.files import KINDS, proxy_file
+from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
 from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
@@ -267,7 +267,7 @@ def test_the_file_of_each_proxy_is_downloaded(admin, account):
     assert "<li><code>/open/*</code></li>" in html
     assert "<li><code>/a*b*c*d*e*f*g</code>: It needs characters" in html
     assert "/premium/*" not in html
-    for proxy, kind in KINDS.items():
+    for proxy, kind in PROXY_KINDS.items():
         assert f'href="?for={proxy}"' in html
         reply = admin.get(address, {"for": proxy})
         assert reply.headers["Content-Disposition"] == f'attachment; filename="{kind.file}"'

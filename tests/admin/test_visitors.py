@@ -9,7 +9,7 @@ from django.utils.html import strip_tags
 
 from licensing.edge.verification.models import AddressList
 from licensing.requesters.models import Requester
-from licensing.visits.models import EdgeUsage, Kind, Page
+from licensing.visits.models import EdgeUsage, Page, UsageKind
 from licensing.visits.pages import url_digest
 from operators.catalogue import crawls as crawls_module
 from tests import factories
@@ -27,9 +27,9 @@ def visits(account):
         )
         now = timezone.now()
         return EdgeUsage.objects.create(
-            account=owner, kind=Kind.VISITOR, day=(now - timedelta(days=days)).date(), page_id=0, requester=requester,
-            identified_by=identified_by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=0,
-            last_seen=now - timedelta(days=days),
+            account=owner, kind=UsageKind.VISITOR, day=(now - timedelta(days=days)).date(), page_id=0,
+            requester=requester, identified_by=identified_by, allowed=counts[0], observed=counts[1], denied=counts[2],
+            violations=0, last_seen=now - timedelta(days=days),
         )  # fmt: skip
 
     return make
@@ -130,7 +130,7 @@ def crawls(account):
         requester, _ = Requester.objects.get_or_create(account=account, requester_id=requester_id)
         url = f"https://pub.example{path}"
         page = Page.objects.create(account=account, digest=url_digest(url), url=url, site=site)
-        for kind, number in ((Kind.VISITOR, 0), (Kind.VISITOR_OF_PAGE, page.pk)):
+        for kind, number in ((UsageKind.VISITOR, 0), (UsageKind.VISITOR_OF_PAGE, page.pk)):
             EdgeUsage.objects.create(
                 account=account, kind=kind, day=today - timedelta(days=days), page_id=number, requester=requester,
                 identified_by=by, allowed=counts[0], observed=counts[1], denied=counts[2], violations=violations,
@@ -142,7 +142,7 @@ def crawls(account):
     took("crawler:googlebot", "/about", (1_200, 0, 0))
     for host, number in (("chatgpt.com", 4), ("google.*", 3)):
         EdgeUsage.objects.create(
-            account=account, kind=Kind.REFERRER, day=today, page_id=0, requester_id=0, referrer=host,
+            account=account, kind=UsageKind.REFERRER, day=today, page_id=0, requester_id=0, referrer=host,
             allowed=number, observed=0, denied=0, violations=0, last_seen=timezone.now(),
         )  # fmt: skip
     return site

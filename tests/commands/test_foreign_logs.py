@@ -13,7 +13,7 @@ from analytics.models import AccessEvent
 from kit.http.errors import InvalidRequest
 from licensing.logs.combined import parse_combined, parse_common
 from licensing.logs.deciding import address_in_words
-from licensing.logs.formats import detect, get_parser
+from licensing.logs.formats import detect_format, get_parser
 from licensing.logs.importer import no_address
 from licensing.logs.requests import Malformed
 from tests import factories
@@ -63,7 +63,7 @@ def test_a_line_as_another_program_writes_it_is_read_as_meant_or_refused_by_name
 def read(row):
     """Return the request of a fixture's line, read in its format. Raises Malformed also for an invalid address."""
     lines = [row["before"], row["line"]] if "before" in row else [row["line"]]
-    log_format = row.get("format") or detect(lines)
+    log_format = row.get("format") or detect_format(lines)
     assert log_format == row.get("detected", log_format)
     parse = get_parser(log_format)
     if "before" in row:

@@ -24,7 +24,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from licensing.logs import importer
-from licensing.logs.lines import read_lines, unpacked
+from licensing.logs.lines import decompressed, read_lines
 from licensing.policies import rate_limits
 from licensing.visits import counting
 from licensing.visits.models import VisitsCounted
@@ -197,7 +197,7 @@ def test_rotated_and_gzipped_files_overlap_without_harm(account, api, log, tmp_p
     newer.write_bytes(gzip.compress("\n".join(lines[20:]).encode("latin-1")))
     run(older)
     run(str(newer))
-    list(counting.steps(timezone.now()))
+    list(counting.count_in_steps(timezone.now()))
     number = AccessEvent.objects.count()
     assert run(log)["imported"] == 0
     assert api.get("/v1/analytics/pages")["summary"]["requests"] == number
@@ -208,8 +208,9 @@ def test_an_import_that_broke_off_is_finished_by_the_next(account, log, monkeypa
     publisher(account)
     monkeypatch.setattr(importer, "CHUNK", 10)
     VisitsCounted.objects.create(pk=1, until=timezone.now())
+    store_twice = Mock(wraps=importer.store_usage, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt])
     with monkeypatch.context() as patch:
-        patch.setattr(importer, "store", Mock(wraps=importer.store, side_effect=[DEFAULT, DEFAULT, KeyboardInterrupt]))
+        patch.setattr(importer, "store_usage", store_twice)
         with pytest.raises(KeyboardInterrupt):
             run(log)
     assert 0 < (before := AccessEvent.objects.count()) < 40
@@ -387,7 +388,7 @@ def test_compressed_logs_are_read_and_damaged_ones_named(pack):
     packed = pack(b"\n".join(lines))
 
     def read(raw):
-        return [line for _, line in read_lines(unpacked(BufferedReader(BytesIO(raw))))]
+        return [line for _, line in read_lines(decompressed(BufferedReader(BytesIO(raw))))]
 
     assert read(packed) == lines
     for damaged in (packed[:-9], packed[:200] + b"damaged" + packed[207:]):

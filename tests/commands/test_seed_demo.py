@@ -128,7 +128,7 @@ def test_lists_are_read_while_it_is_made(monkeypatch: pytest.MonkeyPatch) -> Non
         [number] = at_once(count)
         raise RuntimeError(f"{number} decisions were read")
 
-    monkeypatch.setattr(demo_account, "register_policies", read)
+    monkeypatch.setattr(demo_account, "create_policies", read)
     with pytest.raises(RuntimeError, match="0 decisions were read"):
         seed("--days", "1000")
 

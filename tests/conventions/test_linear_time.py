@@ -61,7 +61,7 @@ from licensing.logs.formats import detect_line, get_parser
 from licensing.logs.importer import UNASKED
 from licensing.logs.lines import MAX_LINE
 from licensing.policies.condition_values import parse_network
-from licensing.policies.matching.attribute_conditions import read_condition
+from licensing.policies.matching.attribute_text import read_condition
 from licensing.policies.matching.attributes import parse_attributes, read_attributes
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern

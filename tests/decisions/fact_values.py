@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from licensing.policies.facts import SENT, Fact
+from licensing.policies.facts import SENT_FACTS, Fact
 from licensing.policies.schemas import simplify
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12).filter(
@@ -47,4 +47,4 @@ def values_of(fact: Fact) -> st.SearchStrategy[Any]:
 
 def sent_in(part: str) -> st.SearchStrategy[dict[str, Any]]:
     """Return a strategy for facts in this part of a check."""
-    return st.fixed_dictionaries({}, optional={fact.key: values_of(fact) for fact in SENT[part]})
+    return st.fixed_dictionaries({}, optional={fact.key: values_of(fact) for fact in SENT_FACTS[part]})

@@ -12,7 +12,7 @@ from licensing.access.deciding import Answer
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.content.models import Content
 from licensing.drafts.simulate import COLUMNS, build_past_decision, read_rows
-from licensing.policies.facts import FACTS, TESTED, Facts, Source
+from licensing.policies.facts import FACTS, TESTED_FACTS, Facts, Source
 from licensing.policies.models import Policy
 from tests import factories
 
@@ -57,7 +57,7 @@ def recorded_and_replayed(decision_id: str) -> tuple[Facts, Facts]:
 
 def sayable(facts: Facts) -> dict[str, object]:
     """Return the facts that a policy test can state."""
-    attributes = [fact.attribute for fact in FACTS if fact in TESTED or fact.source is Source.DECISION]
+    attributes = [fact.attribute for fact in FACTS if fact in TESTED_FACTS or fact.source is Source.DECISION]
     licences = {"license_types": facts.license_types, "has_valid_license": facts.has_valid_license}
     return {name: getattr(facts, name) for name in attributes} | licences
 

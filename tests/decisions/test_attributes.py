@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 
 from kit.values.faults import Fault
 from licensing.policies.conditions import CONDITIONS
-from licensing.policies.matching.attribute_conditions import (
-    clause_of_attributes,
-    lines_of_condition,
-    never_attributes,
-    parse_comparisons,
-    read_condition,
-)
+from licensing.policies.matching.attribute_conditions import never_attributes, parse_comparisons
+from licensing.policies.matching.attribute_text import clause_of_attributes, lines_of_condition, read_condition
 from licensing.policies.matching.attributes import (
     dump_attributes,
     load_attributes,

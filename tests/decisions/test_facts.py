@@ -12,7 +12,7 @@ from licensing.access.bodies import parse_check
 from licensing.access.facts import facts_of_event
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import judge
-from licensing.policies.facts import ASKED, DEFAULTS, OF_ITEM, Facts, HeldLicense, value_in_words
+from licensing.policies.facts import ASKED, DEFAULTS, ITEM_FACTS, Facts, HeldLicense, value_in_words
 from licensing.policies.policy_tests import build_policy_test, build_test_facts
 from licensing.policies.rules import parse_rules
 from operators.policies.trial import TrialForm, typed_fields
@@ -58,11 +58,11 @@ def test_the_made_up_items_have_each_fact_that_an_item_can_have(api, items, seen
         api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_other"})
     known = {
         fact.attribute
-        for fact in OF_ITEM
+        for fact in ITEM_FACTS
         if any(getattr(answer.facts, fact.attribute) != DEFAULTS[fact.attribute] for answer in seen.answers)
     }
     of_pages = {"mode", "is_open", "is_elsewhere"}  # tests/edge/test_edge_facts.py
-    assert known == {fact.attribute for fact in OF_ITEM} - of_pages
+    assert known == {fact.attribute for fact in ITEM_FACTS} - of_pages
 
 
 @MADE_UP

@@ -1,7 +1,7 @@
 import re
 
 from licensing.edge.crawlers import SHIPPED, parse_table
-from licensing.edge.proxies.files import KINDS
+from licensing.edge.proxies.files import PROXY_KINDS
 from tests.documentation.blocks import block
 from tests.documentation.tables import tables_of
 from tests.faults.proxies.outages import TABLE, Row
@@ -19,7 +19,7 @@ def table(*header: str) -> list[list[str]]:
 def test_the_texts_to_replace_are_those_of_the_files():
     rows = table("`for`", "service's address instead of")
     printed = [[re.findall("`([^`]+)`", cell)[0] for cell in row] for row in rows]
-    assert printed == [[name, kind.service, kind.origin, kind.key] for name, kind in KINDS.items()]
+    assert printed == [[name, kind.service, kind.origin, kind.key] for name, kind in PROXY_KINDS.items()]
 
 
 def row(visitor: Visitor) -> list[str]:

@@ -21,4 +21,4 @@ def event(reply):
 
 def count_all():
     """Count everything recorded, as if its minutes were over."""
-    return list(counting.steps(timezone.now() + timedelta(minutes=2)))
+    return list(counting.count_in_steps(timezone.now() + timedelta(minutes=2)))

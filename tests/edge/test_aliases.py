@@ -5,7 +5,7 @@ import pytest
 from django.core.management import call_command
 
 from analytics.models import AccessEvent
-from licensing.edge.proxies.files import KINDS, proxy_file
+from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.license_server.resources import HostUnverified, find_resource
 from licensing.sites.services import update_site
 from tests import factories
@@ -136,7 +136,7 @@ def test_a_licence_token_names_all_hosts_that_are_the_account_s_alone(account, o
 )
 def test_generated_proxy_files_serve_the_aliases(aliased, proxy, names):
     assert names in proxy_file(aliased(), proxy).content
-    assert proxy in KINDS
+    assert proxy in PROXY_KINDS
 
 
 def test_hosts_belong_to_one_site(account, api_of, aliased):

@@ -8,7 +8,7 @@ from kit.values.paths import read
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.downloads import downloads_by_proxy, note_download
-from licensing.edge.proxies.files import KINDS
+from licensing.edge.proxies.files import PROXY_KINDS
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error
@@ -67,7 +67,7 @@ def test_usual_patterns_have_an_expression():
     assert re.match(closing(Pattern.from_text("/ü/secret")), "/%C3%BC/secret", re.IGNORECASE)
 
 
-@pytest.mark.parametrize("file", [*(kind.file for kind in KINDS.values()), "worker.js"])
+@pytest.mark.parametrize("file", [*(kind.file for kind in PROXY_KINDS.values()), "worker.js"])
 def test_each_file_names_the_free_paths_and_assets_by_the_same_expressions(file):
     text = (ROOT / "deploy" / "edge" / file).read_text()
     assert FREE in text
@@ -86,7 +86,7 @@ def test_the_expression_of_free_paths_matches_those_that_the_service_opens():
         assert not re.fullmatch(FREE, path)
 
 
-@pytest.mark.parametrize("proxy", KINDS)
+@pytest.mark.parametrize("proxy", PROXY_KINDS)
 def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account, proxy):
     site = factories.site(account, {"/about": factories.policy(account, READERS)}, host="news.example", unknown="deny")
     file = api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")

@@ -3,7 +3,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from licensing.edge.publishing.documents import write_documents
-from licensing.edge.publishing.promises import USES, free_to_some, promised_uses
+from licensing.edge.publishing.promises import USES, promised_uses, uses_without_license
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.terms import terms_of
 from licensing.policies.compiled import CompiledPolicy
@@ -106,9 +106,9 @@ UNLICENSED = st.builds(
 @given(POLICIES.filter(bool), UNLICENSED)
 @settings(max_examples=examples(1000), deadline=None, suppress_health_check=list(HealthCheck))
 def test_uses_allowed_without_a_licence_are_free_to_some(policy, facts):
-    assert promised_uses(policy) <= free_to_some(policy)
+    assert promised_uses(policy) <= uses_without_license(policy)
     if judge(policy, facts).allowed:
-        assert facts.permission in free_to_some(policy)
+        assert facts.permission in uses_without_license(policy)
 
 
 @pytest.mark.slow

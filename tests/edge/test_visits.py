@@ -10,8 +10,8 @@ from analytics.windows import USAGE
 from kit.values import ids
 from licensing.account_deletion import delete_account
 from licensing.visits import counting
-from licensing.visits.models import EdgeUsage, Kind, VisitsCounted
-from licensing.visits.reading import Choice, Usage
+from licensing.visits.models import EdgeUsage, UsageKind, VisitsCounted
+from licensing.visits.reading import Usage, VisitSelection
 from licensing.visits.report import visitor_report
 from tests import factories
 from tests.edge.asking import READERS, count_all
@@ -22,7 +22,7 @@ AGENTS = ["Mozilla/5.0", "GPTBot/1.0", "Googlebot/2.1"]
 
 def report(*accounts, **query):
     window = USAGE.parse(query, timezone.now(), lambda: None)
-    return visitor_report(Usage(Choice([account.pk for account in accounts], window)))
+    return visitor_report(Usage(VisitSelection([account.pk for account in accounts], window)))
 
 
 def shown(found):
@@ -78,7 +78,7 @@ def test_a_step_with_many_visits_is_divided(ask, account, mixed, monkeypatch):
     for _ in range(20):
         ask("/open/a")
     assert len(count_all()) > 1
-    assert EdgeUsage.objects.get(kind=Kind.VISITOR).allowed == 20
+    assert EdgeUsage.objects.get(kind=UsageKind.VISITOR).allowed == 20
 
 
 def test_visits_are_grouped_by_the_kind_of_identification(ask, account, mixed):
@@ -183,4 +183,6 @@ def test_decisions_of_an_account_that_is_gone_keep_no_visits_from_being_counted(
     delete_account(other_account)
     left.save(force_insert=True)
     count_all()
-    assert list(EdgeUsage.objects.filter(kind=Kind.VISITOR).values_list("account", "allowed")) == [(account.pk, 1)]
+    assert list(EdgeUsage.objects.filter(kind=UsageKind.VISITOR).values_list("account", "allowed")) == [
+        (account.pk, 1)
+    ]

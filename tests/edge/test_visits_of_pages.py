@@ -14,7 +14,7 @@ from django.utils import timezone
 from analytics.models import AccessEvent
 from config import jobs
 from licensing.visits import counting, retention, usage
-from licensing.visits.models import EdgeUsage, Kind, Page, VisitsCounted
+from licensing.visits.models import EdgeUsage, Page, UsageKind, VisitsCounted
 from tests import factories
 from tests.edge.asking import READERS, count_all
 from tests.lock_waits import late_copy
@@ -239,7 +239,7 @@ def test_a_report_counts_every_request_once_while_others_count_them(ask, api, si
         return found
 
     def in_future():
-        return counting.steps(timezone.now() + timedelta(minutes=2))
+        return counting.count_in_steps(timezone.now() + timedelta(minutes=2))
 
     with connection.execute_wrapper(count_more):
         found = api.get(f"/v1/analytics/{report}")
@@ -282,7 +282,7 @@ def test_old_referrals_of_pages_are_deleted_and_those_of_all_pages_stay(ask, api
         make_older(days)
         VisitsCounted.objects.update(until=timezone.now())
     assert retention.purge_pages() == 2
-    assert [row.allowed for row in EdgeUsage.objects.filter(kind=Kind.REFERRER_OF_PAGE)] == [1]
+    assert [row.allowed for row in EdgeUsage.objects.filter(kind=UsageKind.REFERRER_OF_PAGE)] == [1]
     assert api.get("/v1/analytics/crawlers", siteId=site.pk)["summary"]["referrals"] == 1
     assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 2
     assert retention.purge_pages() == 0

@@ -19,7 +19,7 @@ from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
 from licensing.access.event_loop.calls import InThread
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.lookup import FIND, AsyncKeys, AsyncLookup, needs_no_thread
+from licensing.access.event_loop.lookup import FIND_SQL, AsyncKeys, AsyncLookup, needs_no_thread
 from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector
@@ -344,7 +344,7 @@ def test_every_row_is_looked_up_by_its_unique_index_however_many_there_are(accou
     async def explain():
         lookup = AsyncLookup()
         with closed(lookup.sessions):
-            return await lookup.sessions.run(f"EXPLAIN {FIND}", ["{}"] * 3)
+            return await lookup.sessions.run(f"EXPLAIN {FIND_SQL}", ["{}"] * 3)
 
     plan = "\n".join(line.decode() for [line] in asyncio.run(explain()))
     assert set(re.findall(r"Scan using (\w+)", plan)) == {

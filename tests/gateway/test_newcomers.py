@@ -36,7 +36,7 @@ from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
-from licensing.requesters.numbers import reserve
+from licensing.requesters.numbers import reserve_numbers
 from tests import factories
 from tests.gateway.conftest import Ask
 from tests.lock_waits import in_thread
@@ -51,7 +51,7 @@ def entries_of(account: Account, *checks: Check) -> list[Entry]:
     requesters = find_requesters(account.pk, {requester for check in checks for requester, _ in check.requesters})
     found = LookupResult(current_epoch(account.pk), items, requesters)
     named = requesters_to_write(checks, found)
-    found = assign_numbers(found, named, reserve(count_unnumbered(named)))
+    found = assign_numbers(found, named, reserve_numbers(count_unnumbered(named)))
     return decide_checks(checks, found, ids.id_to_hex("acc", account.pk), timezone.now()).entries
 
 
@@ -198,9 +198,9 @@ def test_of_the_names_that_two_requests_of_a_batch_give_the_first_is_written(acc
 
 
 def test_numbers_are_unique(account):
-    numbers = [*reserve(3), *reserve(2)]
+    numbers = [*reserve_numbers(3), *reserve_numbers(2)]
     made = [Requester.objects.create(account=account, requester_id=str(number)).pk for number in range(3)]
-    numbers += reserve(1)
+    numbers += reserve_numbers(1)
     assert len({*numbers, *made}) == 9
 
 

@@ -5,7 +5,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.requesters.numbers import reserve
+from licensing.requesters.numbers import reserve_numbers
 
 
 @pytest.mark.django_db(transaction=True)
@@ -17,7 +17,7 @@ def test_a_transaction_that_has_begun_waits_for_no_turn(account):
         try:
             with transaction.atomic():
                 Account.objects.filter(pk=account.pk).update(name="Renamed")
-                return reserve(1)
+                return reserve_numbers(1)
         finally:
             connection.close()
 

@@ -27,8 +27,8 @@ class Rewrite:
 
 
 REWRITES = [
-    Rewrite("contentKeys", "Keys of items by their URLs", rekeying.count, rekeying.rekey),
-    Rewrite("edgeUsage", "Counts of visits in former tables", former.count, former.move_chunks),
+    Rewrite("contentKeys", "Keys of items by their URLs", rekeying.count_items, rekeying.rekey_items),
+    Rewrite("edgeUsage", "Counts of visits in former tables", former.count_former_rows, former.move_chunks),
 ]
 
 

@@ -17,8 +17,8 @@ from licensing.access.deciding import Answer
 from licensing.policies.decision import Decision, build_unpaid_denial, counts_as_access
 from licensing.policies.facts import HeldLicense, Shortfall
 
-ONE = 1_000_000  # an access, in millionths
-MARK = "\0"  # in place of an amount; JSON has this byte nowhere else, because strings escape it
+ONE_ACCESS = 1_000_000  # an access, in millionths
+AMOUNT_MARK = "\0"  # in place of an amount; JSON has this byte nowhere else, because strings escape it
 Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
 
 
@@ -47,9 +47,9 @@ def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
         return ()
     key = None if held.id is None else license_key(held.id)
     spends = []
-    if counts_as_access(decision) and (quota := payer(wallets, ACCESS, key)) is not None:
-        spends.append(Spend(quota, ACCESS, ONE))
-    if decision.price is not None and (purse := payer(wallets, decision.price[1], key)) is not None:
+    if counts_as_access(decision) and (quota := paying_wallet(wallets, ACCESS, key)) is not None:
+        spends.append(Spend(quota, ACCESS, ONE_ACCESS))
+    if decision.price is not None and (purse := paying_wallet(wallets, decision.price[1], key)) is not None:
         spends.append(Spend(purse, decision.price[1], decision.price[0]))
     return tuple(spends)
 
@@ -59,7 +59,7 @@ def spends_if_enforced(decision: Decision, wallets: Wallets) -> tuple[Spend, ...
     return spends_of(replace(decision, observed=None) if decision.observed == "" else decision, wallets)
 
 
-def payer(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
+def paying_wallet(wallets: Wallets, unit: str, license_key: str | None) -> str | None:
     """The wallet in that unit of the licence, or else of the requester."""
     found = {of_license: wallet for wallet, own_unit, of_license in wallets if own_unit == unit}
     return found.get(license_key) or found.get(None)
@@ -79,7 +79,7 @@ def with_credits(answer: Answer | ApiError, spend: Spend, available: int | None)
     """The answer with what its last spend leaves in its wallet, in millionths; None before it is recorded."""
     if isinstance(answer, ApiError):
         return answer
-    remaining = MARK if available is None else plain_millionths(available)
+    remaining = AMOUNT_MARK if available is None else plain_millionths(available)
     return replace(answer, credits={**paid_by(spend), "remaining": remaining})
 
 

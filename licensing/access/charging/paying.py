@@ -11,7 +11,7 @@ from analytics.recording.spending_sql import Spending
 from analytics.wallets.spending import Purses
 from kit.http.errors import ApiError
 from kit.values import ids
-from licensing.access.charging.credits import MARK, deny_unpaid, paid_by, with_credits
+from licensing.access.charging.credits import AMOUNT_MARK, deny_unpaid, paid_by, with_credits
 from licensing.access.deciding import Answer
 from licensing.access.decisions import Decisions
 
@@ -49,7 +49,7 @@ def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
     """Replace the mark in a reply to a check by the credit that remains."""
     if isinstance(answer, ApiError) or answer.credits is None:
         return reply
-    return reply.replace(MARK.encode(), str(answer.credits["remaining"]).encode())
+    return reply.replace(AMOUNT_MARK.encode(), str(answer.credits["remaining"]).encode())
 
 
 def rehearse_observed(made: Decisions) -> Decisions:

@@ -33,7 +33,7 @@ from licensing.access.deciding import Answer
 from licensing.access.decisions import Decisions
 from licensing.access.event_loop.callers import Callers, Sender
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.head import FOR_OTHER_ORIGINS, Head, header_lines, is_served, list_deprecations
+from licensing.access.event_loop.head import OTHER_ORIGIN_HEADERS, Head, header_lines, is_served, list_deprecations
 from licensing.access.event_loop.metrics import CHECK, count_checks, count_request
 from licensing.access.event_loop.retries import KeyedReply, Unsure
 from licensing.access.rendering import Sign, render_reply
@@ -165,7 +165,7 @@ class CheckApplication:
             if media_type != JSON:
                 lines = lines.replace(JSON_TYPE, media_type.encode(), 1)
             if b"origin" in head.headers:
-                lines += FOR_OTHER_ORIGINS
+                lines += OTHER_ORIGIN_HEADERS
             await respond(scope, send, status, lines, body)
             count_request(head.path, status, seconds := perf_counter() - begun)
             if self.logs_access:

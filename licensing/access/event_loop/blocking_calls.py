@@ -20,7 +20,7 @@ from licensing.access.lookup.requesters import find_requesters, keep_requesters
 from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
-from licensing.requesters.numbers import reserve
+from licensing.requesters.numbers import reserve_numbers
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
 from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
@@ -73,7 +73,7 @@ def keep_requesters_now(requests: Sequence[Named]) -> list[dict[str, RequesterSn
 
 def reserve_now(counts: Sequence[int]) -> list[int]:
     """Reserve the sum of these counts of requester numbers."""
-    return reserve(sum(counts))
+    return reserve_numbers(sum(counts))
 
 
 def find_grants_now(texts: Sequence[str]) -> list[Grant | InvalidApiKey]:

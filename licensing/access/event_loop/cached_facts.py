@@ -37,7 +37,7 @@ from licensing.access.subjects import Item, LookupRequest, LookupResult, Request
 from licensing.access.tokens.license_tokens import Claims, check_claims, claims_of, kid_of
 from licensing.access.tokens.signing import KEPT_SECONDS, Signer, kept_signer
 
-AT_ONCE = 100  # extra numbers per reservation; unused ones are lost when the process ends
+EXTRA_NUMBERS = 100  # extra numbers per reservation; unused ones are lost when the process ends
 
 Reserve = Callable[[Sequence[int]], Awaitable[Sequence[int]]]  # reserves as many numbers as the counts add up to
 
@@ -47,7 +47,7 @@ class Numbers:
 
     def __init__(self, reserve: Reserve, calls: Calls) -> None:
         self.reserve = reserve
-        self.extra = [] if calls.in_request else [AT_ONCE]
+        self.extra = [] if calls.in_request else [EXTRA_NUMBERS]
         self.free: deque[int] = deque()
         self.orders: MicroBatch[int, None] = MicroBatch(self.fill)
 

@@ -23,14 +23,14 @@ COMMON_HEADERS = (
     "vary: origin\r\n"
 ).encode()
 # Of answers that proxies pass on to visitors under the publisher's host: none of the headers for a whole host.
-FOR_VISITORS = (
+VISITOR_HEADERS = (
     "content-type: application/json\r\n"
     "cache-control: no-store\r\n"
     "x-content-type-options: nosniff\r\n"
     f"x-frame-options: {settings.X_FRAME_OPTIONS}\r\n"
     "vary: origin\r\n"
 ).encode()
-FOR_OTHER_ORIGINS = (
+OTHER_ORIGIN_HEADERS = (
     f"access-control-allow-origin: *\r\naccess-control-expose-headers: {', '.join(settings.CORS_EXPOSE_HEADERS)}\r\n"
 ).encode()
 HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS

@@ -16,7 +16,7 @@ from kit.telemetry.tracing import traced
 from kit.values import ids
 from licensing.access.event_loop.blocking_calls import Since
 from licensing.access.event_loop.page_lookup import (
-    KNOWN,
+    REQUESTER_COLUMNS,
     FoundPage,
     Page,
     cached_item,
@@ -26,29 +26,29 @@ from licensing.access.event_loop.page_lookup import (
     read_content,
     read_requester,
 )
-from licensing.access.lookup.items import ITEM
+from licensing.access.lookup.items import ITEM_COLUMNS
 from licensing.access.subjects import Item, LookupRequest, LookupResult, RequesterSnapshot, Selector
-from licensing.requesters.numbers import POSTGRESQL as TAKE_NUMBERS
+from licensing.requesters.numbers import POSTGRESQL_SQL as TAKE_NUMBERS
 
 # One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,
 # and must suit a million rows too. So it leaves the planner one index per table: LIMIT 1 keeps the other
 # conditions, and with them other indexes, out of the lookup of an item by its id. BETWEEN, which for a single
 # value means =, uses the index of requesters' ids within their account, but not the one for searches.
-FIND = f"""
+FIND_SQL = f"""
 SELECT wanted.place, (SELECT epoch FROM accounts_account WHERE id = wanted.account),
-  {columns_of("content", ITEM)}, (SELECT version FROM licensing_policy WHERE id = content.policy_id),
-  requester.merged_into_id, {columns_of("requester", KNOWN)}
+  {columns_of("content", ITEM_COLUMNS)}, (SELECT version FROM licensing_policy WHERE id = content.policy_id),
+  requester.merged_into_id, {columns_of("requester", REQUESTER_COLUMNS)}
 FROM unnest(%s::uuid[], %s::uuid[], %s::text[]) WITH ORDINALITY AS wanted (account, content, requester, place)
 LEFT JOIN LATERAL (
-  SELECT account_id, deleted_at, {", ".join(ITEM)}
+  SELECT account_id, deleted_at, {", ".join(ITEM_COLUMNS)}
   FROM licensing_content WHERE id = wanted.content LIMIT 1
 ) content ON content.account_id = wanted.account AND content.deleted_at IS NULL
 LEFT JOIN LATERAL (
-  SELECT merged_into_id, {", ".join(KNOWN)} FROM licensing_requester
+  SELECT merged_into_id, {", ".join(REQUESTER_COLUMNS)} FROM licensing_requester
   WHERE account_id = wanted.account AND requester_id BETWEEN wanted.requester AND wanted.requester LIMIT 1
 ) requester ON true
 """  # noqa: S608 - made of constants
-WIDTH = len(ITEM) + 1  # of an item and its policy's version
+ITEM_WIDTH = len(ITEM_COLUMNS) + 1  # of an item and its policy's version
 # By default PostgreSQL would plan it again each time, because it misjudges arrays of unknown length.
 PLANNED_ONCE = """
 SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)
@@ -56,7 +56,7 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('e
 NULL = "NULL"
 
 Name = tuple[str, Selector | str]  # (account id, an item's selector or a requester's id)
-Key = tuple[str, str, str]  # the same, as elements of FIND's arrays
+Key = tuple[str, str, str]  # the same, as elements of FIND_SQL's arrays
 
 
 def needs_no_thread(request: LookupRequest) -> bool:
@@ -84,10 +84,10 @@ class AsyncLookup:
                 else:  # a malformed id matches no item
                     keys[request.account_id, selector] = account, ids.id_to_hex("cnt", selector[1]) or NULL, NULL
             for requester_id in request.requesters:
-                keys[request.account_id, requester_id] = account, NULL, quote(requester_id)
+                keys[request.account_id, requester_id] = account, NULL, quote_literal(requester_id)
         columns = [f"{{{','.join(column)}}}" for column in zip(*keys.values(), strict=True)]
         names = list(keys)
-        numbered_rows = await self.sessions.run(FIND, columns) if keys else []
+        numbered_rows = await self.sessions.run(FIND_SQL, columns) if keys else []
         rows = {names[int(place or 0) - 1]: row for place, *row in numbered_rows}
         pages = await find_pages(self.sessions, urls) if urls else {}
         results: list[LookupResult | None] = []
@@ -99,7 +99,7 @@ class AsyncLookup:
         return results
 
 
-def quote(text: str) -> str:
+def quote_literal(text: str) -> str:
     """Quote a text as an element of a PostgreSQL array."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
@@ -123,11 +123,11 @@ def build_result(request: LookupRequest, rows: Mapping[Name, Row], pages: Mappin
             epoch, *columns = rows[account_id, selector]
             epochs.add(read_epoch(epoch))
             if columns[0] is not None:
-                items[selector] = cached_item(read_content(ITEM, columns[:WIDTH]))
+                items[selector] = cached_item(read_content(ITEM_COLUMNS, columns[:ITEM_WIDTH]))
     for requester_id in request.requesters:
         epoch, *columns = rows[account_id, requester_id]
         epochs.add(read_epoch(epoch))
-        merged_into, *known = columns[WIDTH:]
+        merged_into, *known = columns[ITEM_WIDTH:]
         if merged_into is not None:
             raise NotCached
         requesters[requester_id] = read_requester(requester_id, known)
@@ -173,6 +173,6 @@ class AsyncNumbers:
 
     @traced("SELECT numbers", system="postgresql")
     async def reserve(self, counts: Sequence[int]) -> list[int]:
-        """Like licensing.requesters.numbers.reserve, for many requests."""
+        """Like licensing.requesters.numbers.reserve_numbers, for many requests."""
         rows = await self.sessions.run(TAKE_NUMBERS, [str(sum(counts))])
         return [int(number or 0) for [number] in rows]

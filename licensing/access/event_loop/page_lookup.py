@@ -14,20 +14,27 @@ from kit.bounded_cache import NotCached
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
 from kit.values.pages import RequestedPages, has_one_reading
-from licensing.access.lookup.items import ITEM
+from licensing.access.lookup.items import ITEM_COLUMNS
 from licensing.access.lookup.pages import compiled_policies, page_named_by
 from licensing.access.subjects import Item, RequesterSnapshot
 from licensing.content.models import Content
 from licensing.licenses.compiled import compiled_licenses
-from licensing.policies.facts import STORED
+from licensing.policies.facts import STORED_FACTS
 from licensing.requesters.models import Requester
 from licensing.sites.lookup import cached_site, probable_hosts
 from licensing.sites.models import Site
 from licensing.sites.pages import candidate_pages, requested_page
 
-PAGE = (*ITEM, "source", "created")
-KNOWN = ("id", "requester_id", "name", "licenses_revision", "wallets", *(fact.stored for fact in STORED))
-UNKNOWN = RequesterSnapshot(None, None)
+PAGE_COLUMNS = (*ITEM_COLUMNS, "source", "created")
+REQUESTER_COLUMNS = (
+    "id",
+    "requester_id",
+    "name",
+    "licenses_revision",
+    "wallets",
+    *(fact.stored for fact in STORED_FACTS),
+)
+UNKNOWN_REQUESTER = RequesterSnapshot(None, None)
 
 
 def columns_of(table: str, fields: Sequence[str]) -> str:
@@ -40,15 +47,15 @@ def read_policy_id(uuid: bytes) -> str:
 
 
 Readers = dict[str, Callable[[bytes], object]]  # of columns that are not texts
-OF_CONTENT: Readers = {
+CONTENT_READERS: Readers = {
     "id": lambda uuid: ids.encode("cnt", UUID(uuid.decode()).bytes),
     "tags": orjson.loads,
     "policy_id": read_policy_id,
     "policy_version": int,
     "created": lambda text: datetime.fromisoformat(text.decode()),
 }
-OF_REQUESTER: Readers = {
-    **dict.fromkeys(KNOWN[4:], orjson.loads),
+REQUESTER_READERS: Readers = {
+    **dict.fromkeys(REQUESTER_COLUMNS[4:], orjson.loads),
     "id": int,
     "licenses_revision": lambda text: UUID(text.decode()),
 }
@@ -64,7 +71,7 @@ def read_values(fields: Sequence[str], row: Row, readers: Readers) -> list[objec
 def read_content(fields: Sequence[str], row: Row) -> Content:
     """Read an item from these columns and its policy's version."""
     names = (*fields, "policy_version")
-    return Content.from_db(None, names, read_values(names, row, OF_CONTENT))
+    return Content.from_db(None, names, read_values(names, row, CONTENT_READERS))
 
 
 def cached_item(content: Content) -> Item:
@@ -75,10 +82,10 @@ def cached_item(content: Content) -> Item:
 
 
 def read_requester(name: str, row: Row) -> RequesterSnapshot:
-    """Return the requester of KNOWN's columns. Raises NotCached if its licences have to be read."""
+    """Return the requester of REQUESTER_COLUMNS. Raises NotCached if its licences have to be read."""
     if row[0] is None:
-        return UNKNOWN
-    requester = Requester.from_db(None, KNOWN, read_values(KNOWN, row, OF_REQUESTER))
+        return UNKNOWN_REQUESTER
+    requester = Requester.from_db(None, REQUESTER_COLUMNS, read_values(REQUESTER_COLUMNS, row, REQUESTER_READERS))
     revision = requester.licenses_revision
     licenses = None if revision is None else compiled_licenses.cached.require(revision)
     return RequesterSnapshot.from_row(name, requester, licenses)
@@ -86,7 +93,7 @@ def read_requester(name: str, row: Row) -> RequesterSnapshot:
 
 # One statement sees one snapshot, so the epoch fits all rows it finds.
 FIND_PAGES = f"""
-SELECT wanted.place, account.epoch, {columns_of("content", PAGE)}, policy.version
+SELECT wanted.place, account.epoch, {columns_of("content", PAGE_COLUMNS)}, policy.version
 FROM unnest(%s::uuid[], %s::bytea[]) WITH ORDINALITY AS wanted (account, page_key, place)
 JOIN accounts_account account ON account.id = wanted.account
 LEFT JOIN licensing_content content
@@ -137,7 +144,7 @@ async def find_pages(sessions: Sessions, wanted: Collection[Page]) -> dict[Page,
 
 def build_page(page: RequestedPages, site: Site, rows: Iterable[Row]) -> Item | None:
     """Build the page from the items with its keys. Raises NotCached for a policy."""
-    contents = [read_content(PAGE, row) for row in rows if row[0] is not None]
+    contents = [read_content(PAGE_COLUMNS, row) for row in rows if row[0] is not None]
     candidates = candidate_pages(page, contents)
     items = {row.pk: cached_item(row) for _, row in candidates if row is not None}
     return page_named_by(page, candidates, items, site, None, compiled_policies.cached.require)

@@ -19,7 +19,7 @@ from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
 from kit.values.pages import both_schemes
-from licensing.access.selected_decisions import SelectedDecisions, Window, members
+from licensing.access.selected_decisions import SelectedDecisions, Window, listed_values
 from licensing.policies.facts import kept_by_erasure
 from licensing.requesters.models import Requester
 
@@ -70,13 +70,13 @@ def read_archive(
     selected: SelectedDecisions, horizon: datetime, order: Order, size: int, after: Position | None
 ) -> list[AccessEvent]:
     with available_archive():
-        rows = archived(selected, horizon).read(size, descending=order.descending, after=after)
+        rows = archive_query(selected, horizon).read(size, descending=order.descending, after=after)
     return events_of(rows)
 
 
 def count_archive(selected: SelectedDecisions, horizon: datetime, seconds: float) -> Total:
     with available_archive():
-        return archived(selected, horizon).count(seconds)
+        return archive_query(selected, horizon).count(seconds)
 
 
 def count_by_rollups(
@@ -92,7 +92,7 @@ def count_by_rollups(
     number, is_exact = count_matching(inner, seconds), True
     for begin, end in edges:
         with available_archive():
-            part = replace(archived(selected, horizon), begin=begin, end=end).count(seconds)
+            part = replace(archive_query(selected, horizon), begin=begin, end=end).count(seconds)
         number, is_exact = number + part.number, is_exact and part.is_exact
     return Total(number, is_exact)
 
@@ -103,7 +103,7 @@ def find_archived(account_id: str, id: str) -> AccessEvent | None:
     return None if row is None else events_of([row])[0]
 
 
-def archived(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
+def archive_query(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
     """Return the archived decisions that pass the list's filters."""
     from analytics.archive.reading import ArchiveQuery, Comparison, FactComparison  # noqa: PLC0415
 
@@ -119,7 +119,7 @@ def archived(selected: SelectedDecisions, horizon: datetime) -> "ArchiveQuery":
         elif row_filter.of in COLUMNS:
             comparisons.append(Comparison(COLUMNS[row_filter.of], row_filter.operator, value))
         elif value or row_filter.operator != "prefix":  # every decision begins with nothing
-            texts = {text for member in members(value) for text in texts_of(row_filter.of, member)}
+            texts = {text for member in listed_values(value) for text in texts_of(row_filter.of, member)}
             facts.append(
                 FactComparison(row_filter.of, tuple(sorted(texts)), is_prefix=row_filter.operator == "prefix")
             )

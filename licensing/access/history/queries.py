@@ -20,13 +20,13 @@ from analytics.models import AccessEvent
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 from licensing.access.history.lists import events_of
-from licensing.access.selected_decisions import Window, members
+from licensing.access.selected_decisions import Window, listed_values
 from licensing.database_lookups import BeginsWith
 
 NAMES = {field: name for name, field in FIELDS.items()}  # columns by the model's fields
 OPERATORS = {"exact": "eq", "in": "in", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "isnull": "exists"}
 RELATED = ("account", "content", "requester", "policy")
-OF_MILLISECOND = len("dec_") + 10  # characters of an id that are its millisecond
+MILLISECOND_LENGTH = len("dec_") + 10  # characters of an id that are its millisecond
 ID, TIME_AND_ID = attrgetter("id"), attrgetter("created", "id")
 
 
@@ -94,7 +94,7 @@ class ArchivedQuery:
 
     def add_comparison(self, field: str, operator: str, value: object) -> None:
         if field == "account_id":
-            account_ids = set(members(value))
+            account_ids = set(listed_values(value))
             self.accounts = account_ids if self.accounts is None else self.accounts & account_ids
             return
         self.comparisons.append(Comparison(NAMES[field], operator, value))
@@ -136,7 +136,7 @@ def in_time(query: ArchiveQuery) -> Iterator[DecisionKey]:
 
 def in_order_of_ids(query: ArchiveQuery) -> Iterator[DecisionKey]:
     """Yield decisions by id, newest first. This is another order within a millisecond."""
-    for _, same in groupby(in_time(query), key=lambda decision: decision.id[:OF_MILLISECOND]):
+    for _, same in groupby(in_time(query), key=lambda decision: decision.id[:MILLISECOND_LENGTH]):
         yield from sorted(same, key=ID, reverse=True)
 
 

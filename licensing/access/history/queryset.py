@@ -16,7 +16,7 @@ from analytics.models import AccessEvent
 if TYPE_CHECKING:
     from licensing.access.history.queries import ArchivedQuery
 
-BY_ID, BY_TIME = ("-pk",), ("-created", "-pk")
+ORDER_BY_ID, ORDER_BY_TIME = ("-pk",), ("-created", "-pk")
 
 
 class HistoryQuerySet(QuerySet[AccessEvent]):
@@ -34,7 +34,7 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
 
     def read(self, horizon: datetime | None) -> list[AccessEvent]:
         order = tuple(dict.fromkeys(self.query.order_by))  # the admin repeats it
-        is_possible = self._iterable_class is ModelIterable and order in ((), BY_ID, BY_TIME)
+        is_possible = self._iterable_class is ModelIterable and order in ((), ORDER_BY_ID, ORDER_BY_TIME)
         low, high = self.query.low_mark, self.query.high_mark
         recent = self.recent(horizon)
         found = list(recent[low:high])
@@ -43,7 +43,7 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
             size = None if high is None else high - low - len(found)
             with self.archived(horizon) as older:
                 if is_possible:
-                    found += older.read(skipped, size, by_time=order == BY_TIME)
+                    found += older.read(skipped, size, by_time=order == ORDER_BY_TIME)
                 elif older.count(1):
                     raise NotImplementedError("The archive is read as decisions, newest first.")
         return found

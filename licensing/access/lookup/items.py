@@ -39,8 +39,8 @@ def items_of(rows: Iterable[Content]) -> list[Item]:
     return [Item.from_row(row, policies.get((row.policy_id, row.policy_version))) for row in contents]
 
 
-ITEM = ("id", "type", "tags", "category", "status", "policy_id")  # columns that Item.from_row reads
-COLUMNS = (*ITEM, "source_key", "external_id")
+ITEM_COLUMNS = ("id", "type", "tags", "category", "status", "policy_id")  # columns that Item.from_row reads
+COLUMNS = (*ITEM_COLUMNS, "source_key", "external_id")
 # Made once: Django takes as long to make such a query as to compile it.
 ITEMS: QuerySet[Content] = Content.objects.kept().annotate(policy_version=F("policy__version")).only(*COLUMNS)
 PAGES = ITEMS.only(*COLUMNS, "source", "page_key", "created")

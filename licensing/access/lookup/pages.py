@@ -24,7 +24,7 @@ from licensing.sites.models import Site, SiteRule
 from licensing.sites.pages import Candidate
 from licensing.sites.refusal_texts import NO_TEXTS
 
-OF_REVISION = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
+REVISION_COLUMNS = ("policy_id", "version", "default_action", "rules", "mode")  # columns needed to compile a revision
 MAX_COMPILED = 32 * 1024 * 1024  # bytes of compiled policies in memory
 
 Revision = tuple[str, int]  # (policy id, version)
@@ -40,7 +40,7 @@ def read_policies(requested: Iterable[Revision]) -> dict[Revision, CompiledPolic
         (row.policy_id, row.version): CompiledPolicy.of(
             row.policy_id, row.version, row.default_action, parse_rules(row.rules), row.mode
         )
-        for row in PolicyRevision.objects.only(*OF_REVISION).filter(TupleIn(key, revisions))
+        for row in PolicyRevision.objects.only(*REVISION_COLUMNS).filter(TupleIn(key, revisions))
     }
 
 

@@ -40,7 +40,7 @@ COORDINATE = 32  # bytes of a coordinate, and of a secret, of P-256
 UNCOMPRESSED = 1  # length of the prefix before a point's coordinates (SEC 1, 2.3.3)
 
 
-def generate(algorithm: str) -> tuple[bytes, bytes]:
+def generate_key(algorithm: str) -> tuple[bytes, bytes]:
     """Generate a key pair; return its public and private bytes."""
     if algorithm == EDDSA:
         own = Ed25519PrivateKey.generate()
@@ -159,12 +159,12 @@ def make_first(algorithm: str = Algorithm.EDDSA) -> SigningKey:
 
 
 def new_key(algorithm: str, now: datetime) -> SigningKey:
-    public, private = generate(algorithm)
+    public, private = generate_key(algorithm)
     return SigningKey(algorithm=algorithm, public=public, private=sealer(PURPOSE).encrypt(private), created=now)
 
 
 @transaction.atomic
-def rotate(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
+def rotate_key(overlap: timedelta, algorithm: str = Algorithm.EDDSA) -> SigningKey:
     """Create and return a new active key. The previous one verifies for `overlap`, as do tokens that other processes
     still sign with it.
     """

@@ -154,7 +154,7 @@ class Example(Struct, frozen=True):
     write: Write
 
 
-class Kind(Struct, frozen=True):
+class ProxyKind(Struct, frozen=True):
     """A proxy: its file, and the lines in it that are the site's own.
 
     `service`, `origin` and `key` are the texts in the file that publishers replace.
@@ -168,8 +168,8 @@ class Kind(Struct, frozen=True):
     key: str = "svc_sk_PUT-THE-KEY-HERE"
 
 
-KINDS = {
-    "nginx": Kind(
+PROXY_KINDS = {
+    "nginx": ProxyKind(
         "nginx",
         "nginx.conf",
         "127.0.0.1:8000",
@@ -181,7 +181,7 @@ KINDS = {
             Example('# "~*gptbot', 1, refused('    "~*{}" refused;')),
         ],
     ),
-    "caddy": Kind(
+    "caddy": ProxyKind(
         "Caddy",
         "Caddyfile",
         "licensing:8000",
@@ -194,7 +194,7 @@ KINDS = {
         ],
         "{env.LICENSING_KEY}",
     ),
-    "traefik": Kind(
+    "traefik": ProxyKind(
         "Traefik",
         "traefik.yml",
         "licensing:8000",
@@ -205,7 +205,7 @@ KINDS = {
             Example(f"Host(`{HOST}`) && !PathPrefix(`/`)", 2, traefik_pages([Access.OPEN], crawlers)),
         ],
     ),
-    "envoy": Kind(
+    "envoy": ProxyKind(
         "Envoy",
         "envoy.yaml",
         "address: licensing, port_value: 8000",
@@ -219,10 +219,11 @@ KINDS = {
 
 
 def proxy_file(site: Site, proxy: str) -> ProxyFile:
-    """Return the file for one of KINDS. It has a placeholder for the key, and names the service and the origin as the
-    file in deploy/edge does.
+    """Return the file for one of PROXY_KINDS.
+
+    It has a placeholder for the key, and names the service and the origin as the file in deploy/edge does.
     """
-    kind, description = KINDS[proxy], describe(site)
+    kind, description = PROXY_KINDS[proxy], describe(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))

@@ -12,7 +12,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id
 from kit.rest.views import Handler
 from licensing.edge.proxies.downloads import note_download, outdated_downloads
-from licensing.edge.proxies.files import KINDS, proxy_file
+from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.sites.models import Site
 from licensing.sites.views import SiteViewSet
 
@@ -29,7 +29,7 @@ class ProxyConfigSerializer(serializers.Serializer):
 
     object = Choice(choices=["proxy_config"])
     siteId = Id("site", help_text="The site.")
-    proxy = Choice(choices=list(KINDS), help_text="The proxy that reads the file.")
+    proxy = Choice(choices=list(PROXY_KINDS), help_text="The proxy that reads the file.")
     fileName = serializers.CharField(help_text="Usual name of the file.")
     content = serializers.CharField(help_text="The file, with a placeholder for the key.")
     openPatterns = serializers.ListField(
@@ -46,7 +46,7 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
 
     @extend_schema(
         summary="Get the file for a site's proxy",
-        parameters=[OpenApiParameter("for", str, required=True, enum=list(KINDS), description="The proxy.")],
+        parameters=[OpenApiParameter("for", str, required=True, enum=list(PROXY_KINDS), description="The proxy.")],
         responses=ProxyConfigSerializer,
         filters=False,
     )
@@ -61,8 +61,8 @@ class ProxyConfigViewSet(AccountViewSet[Site]):
         """
         site = self.get_object()
         proxy = request.query_params.get("for", "")
-        if proxy not in KINDS:
-            raise InvalidRequest(f"for must be one of: {', '.join(KINDS)}", param="for")
+        if proxy not in PROXY_KINDS:
+            raise InvalidRequest(f"for must be one of: {', '.join(PROXY_KINDS)}", param="for")
         file = proxy_file(site, proxy)
         if request.method == "GET":
             note_download(site, proxy, file.digest)

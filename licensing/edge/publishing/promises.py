@@ -49,12 +49,12 @@ def always_allows(policy: CompiledPolicy, permission: str, *, within_limits: boo
     return False  # defaultAction grants no named permission
 
 
-def free_to_some(policy: CompiledPolicy | None) -> Promise:
+def uses_without_license(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that some visitors without a licence may have for free, perhaps under conditions."""
     return frozenset(use for use in USES if policy is not None and is_open_to_some(policy, use, at_a_price=False))
 
 
-def reachable_uses(policy: CompiledPolicy | None) -> Promise:
+def uses_with_license_or_payment(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that somebody may have, perhaps with a licence, for a payment or under conditions."""
     return frozenset(use for use in CRAWLED if policy is not None and is_open_to_some(policy, use, at_a_price=True))
 
@@ -117,7 +117,7 @@ def quote_price(policy: CompiledPolicy, use: str) -> Price | None:
     return None
 
 
-def allowed_to_some(policy: CompiledPolicy | None) -> Promise:
+def uses_any_rule_allows(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that some rule allows to somebody."""
     return frozenset(use for use in USES if any(opening_rules(policy, use)))
 

@@ -13,11 +13,11 @@ from licensing.edge.publishing.promises import (
     USES,
     Prices,
     Promise,
-    free_to_some,
     mining_duties,
     prices_of,
     promised_uses,
-    reachable_uses,
+    uses_with_license_or_payment,
+    uses_without_license,
 )
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import Price
@@ -47,10 +47,10 @@ class Terms(Struct, frozen=True):
         return cls(
             url,
             promised_uses(policy),
-            free_to_some(policy),
+            uses_without_license(policy),
             mining_duties(policy),
             prices_of(policy),
-            reachable=reachable_uses(policy),
+            reachable=uses_with_license_or_payment(policy),
         )
 
     @property

@@ -35,7 +35,7 @@ class PublishedFile(Struct, frozen=True, rename="camel"):
     creation_time: str | None = None
 
 
-class KeptFile(Struct, frozen=True):
+class StoredFile(Struct, frozen=True):
     crawler: str  # its key
     addresses: list[str]
 
@@ -58,34 +58,36 @@ def parse_range(text: str) -> Network:
     return network
 
 
-def folder() -> Path:
+def addresses_folder() -> Path:
     return Path(settings.DATA_DIR) / "crawler-addresses"
 
 
-def state() -> int:
+def stored_version() -> int:
     """Return a number that changes whenever a file is stored; 0 if there are none."""
     try:
-        return folder().stat().st_mtime_ns
+        return addresses_folder().stat().st_mtime_ns
     except FileNotFoundError:
         return 0
 
 
-def keep(crawler: str, addresses: list[str]) -> None:
+def store_addresses(crawler: str, addresses: list[str]) -> None:
     """Store a crawler's addresses, replacing those loaded before. Raises OSError."""
-    folder().mkdir(mode=0o700, exist_ok=True)
-    path = folder() / f"{quote(crawler, safe='')}.json"
+    addresses_folder().mkdir(mode=0o700, exist_ok=True)
+    path = addresses_folder() / f"{quote(crawler, safe='')}.json"
     draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(msgspec.json.encode(KeptFile(crawler, sorted(set(addresses)))))
+    draft.write_bytes(msgspec.json.encode(StoredFile(crawler, sorted(set(addresses)))))
     draft.replace(path)
 
 
-def read() -> dict[str, frozenset[str]]:
+def stored_addresses() -> dict[str, frozenset[str]]:
     """Return all stored addresses by crawler key."""
-    files = (msgspec.json.decode(path.read_bytes(), type=KeptFile) for path in sorted(folder().glob("*.json")))
+    files = (
+        msgspec.json.decode(path.read_bytes(), type=StoredFile) for path in sorted(addresses_folder().glob("*.json"))
+    )
     return {file.crawler: frozenset(file.addresses) for file in files}
 
 
-def made_on(creation_time: str | None) -> str | None:
+def creation_date(creation_time: str | None) -> str | None:
     """Return the creation date as YYYY-MM-DD; None if it is missing or invalid."""
     try:
         return datetime.fromisoformat(creation_time or "").date().isoformat()

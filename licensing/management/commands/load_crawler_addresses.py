@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from kit.commands import ServiceCommand
 from kit.values.unreadable import read_error
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.verification.published_addresses import keep, made_on, parse_published
+from licensing.edge.verification.published_addresses import creation_date, parse_published, store_addresses
 
 
 class Command(ServiceCommand):
@@ -35,8 +35,8 @@ class Command(ServiceCommand):
             except ValueError as error:
                 raise ValidationError(f"{file}: {error}") from None
             addresses += loaded
-            dates.append(made_on(creation_time))
-        keep(row.key, addresses)
+            dates.append(creation_date(creation_time))
+        store_addresses(row.key, addresses)
         count = len(set(addresses))
         date = min(filter(None, dates), default=None)
         text = f"{row.name}: {count} address ranges{f', as of {date}' if date else ''}."

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from kit.commands import ServiceCommand
 from kit.http.errors import ValidationFailed
 from licensing.access.models import Algorithm
-from licensing.access.tokens.signing import KEPT_SECONDS, public_jwk, rotate
+from licensing.access.tokens.signing import KEPT_SECONDS, public_jwk, rotate_key
 
 MAX_SECONDS = 30 * 86_400
 
@@ -31,7 +31,7 @@ class Command(ServiceCommand):
     def perform(self, *, overlap_seconds: int, algorithm: str, **_: object) -> tuple[str, dict[str, object]]:
         if not 0 <= overlap_seconds <= MAX_SECONDS:
             raise ValidationFailed(f"Must be from 0 to {MAX_SECONDS:,}.", param="overlap-seconds")
-        key = rotate(timedelta(seconds=overlap_seconds), algorithm)
+        key = rotate_key(timedelta(seconds=overlap_seconds), algorithm)
         signed = "Decisions" if algorithm == Algorithm.EDDSA else "Licence tokens"
         sentence = (
             f"{signed} are signed by {key.pk} from now on, in every process within {KEPT_SECONDS} seconds. "

@@ -1,35 +1,29 @@
-"""The `attributes` condition: JSON, test, wording and form text. Does not use the ORM."""
+"""The `attributes` condition: JSON and test. Uses neither ORM nor HTTP."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from operator import ge, gt, le, lt
 from typing import NamedTuple
 
 from kit.openapi.components import COMPONENT
 from kit.values.faults import Faults
-from kit.values.metadata import KEY_PATTERN, KEY_RULE, match_key
+from kit.values.metadata import KEY_RULE, match_key
 from licensing.policies.condition_values import (
     MAX_VALUES,
     Fields,
     Schema,
     expect,
-    join_alternatives,
     parse_flag,
     parse_one_or_more,
 )
 from licensing.policies.matching.attributes import (
     KEYS,
     SCALARS,
-    Json,
     Value,
     parse_number,
-    parse_scalar,
     parse_size,
     parse_value,
-    scalar_in_list,
-    split_list,
-    text_of_scalar,
 )
 
 ORDER: dict[str, tuple[Callable[[Decimal, Decimal], bool], str, str]] = {
@@ -57,38 +51,35 @@ def typed_key(value: Value) -> tuple[bool, Value]:
     return isinstance(value, bool), value
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
     """The condition on one attribute: one of several values, or within bounds, or known at all."""
 
-    __slots__ = ("allowed_values", "bounds", "exists", "lower", "upper")
+    allowed_values: ValueSet | None = None
+    bounds: Mapping[str, Decimal] = field(default_factory=dict)
+    exists: bool = True
+    lower: Bound | None = None
+    upper: Bound | None = None
 
-    def __init__(self, condition: object, path: str) -> None:
+    @classmethod
+    def parse(cls, condition: object, path: str) -> "Comparison":
         """Raises Fault if `condition` is invalid."""
-        self.allowed_values: ValueSet | None = None
-        self.bounds: dict[str, Decimal] = {}
-        self.exists = True
-        self.lower: Bound | None = None
-        self.upper: Bound | None = None
         if not isinstance(condition, Mapping):
-            self.allowed_values = frozenset(map(typed_key, parse_one_or_more(condition, path, parse_value)))
-            return
+            return cls(frozenset(map(typed_key, parse_one_or_more(condition, path, parse_value))))
         expect(bool(condition), path, f"Must name a comparison. {COMPARISON_RULE}")
         for name in condition:
             expect(name in OPERATORS, f"{path}.{name}", f"There is no such comparison. {COMPARISON_RULE}")
         fields = Fields(condition, path, OPERATORS, (), COMPARISON_RULE)
+        bounds = {}
         for name in ORDER:
             if (bound := fields.read(name, parse_number, None)) is not None:
-                self.bounds[name] = bound
-        self.exists = fields.read("exists", parse_flag, True)
-        fields.faults.expect(self.exists or not self.bounds, f"{path}.exists", "Must stand alone if it is false.")
+                bounds[name] = bound
+        exists = fields.read("exists", parse_flag, True)
+        fields.faults.expect(exists or not bounds, f"{path}.exists", "Must stand alone if it is false.")
         fields.faults.raise_first()
-        if self.bounds:
-            self.lower = max(self.ranked_bounds(("gte", "gt")), default=None)
-            self.upper = min(self.ranked_bounds(("lt", "lte")), default=None)
-
-    def ranked_bounds(self, names: tuple[str, str]) -> list[Bound]:
-        """Return the given bounds of these comparisons, which are in the order of their rank."""
-        return [Bound(self.bounds[name], names.index(name)) for name in names if name in self.bounds]
+        lower = max(ranked_bounds(bounds, ("gte", "gt")), default=None)
+        upper = min(ranked_bounds(bounds, ("lt", "lte")), default=None)
+        return cls(None, bounds, exists, lower, upper)
 
     def holds(self, value: Value | None) -> bool:
         """Test a value; None means that the attribute is unknown."""
@@ -120,6 +111,11 @@ class Comparison:
         return bool(other.bounds) and reaches_down and reaches_up
 
 
+def ranked_bounds(bounds: Mapping[str, Decimal], names: tuple[str, str]) -> list[Bound]:
+    """Return the bounds of these comparisons, which are in the order of their rank."""
+    return [Bound(bounds[name], names.index(name)) for name in names if name in bounds]
+
+
 Comparisons = dict[str, Comparison]
 
 
@@ -132,7 +128,7 @@ def parse_comparisons(value: object, path: str = "") -> Comparisons:
     for name, comparison in condition.items():
         faults.expect(match_key(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
-            comparisons[name] = Comparison(comparison, f"{path}.{name}")
+            comparisons[name] = Comparison.parse(comparison, f"{path}.{name}")
     faults.raise_first()
     return comparisons
 
@@ -183,97 +179,3 @@ CONDITION_SCHEMA: Schema = {
     },
     "example": {"country": ["DE", "AT"], "seats": {"gte": 10}, "trial": False},
 }
-
-# --- In words --------------------------------------------------------------------------------------------------------
-
-
-def clause_of_attributes(condition: object) -> str:
-    """Describe the condition, as in "the customer's country is DE or AT and seats is at least 10".
-
-    Attributes are sorted by name, because databases do not keep their order.
-    """
-    clauses: list[str] = []
-    for name, comparison in sorted(as_json(condition).items()):
-        clauses += attribute_phrases(name, comparison)
-    return f"the customer's {' and '.join(clauses)}"
-
-
-def attribute_phrases(name: str, comparison: object) -> Iterable[str]:
-    if not isinstance(comparison, dict):
-        yield f"{name} is {join_alternatives([text_of_scalar(value) for value in value_list(comparison)])}"
-        return
-    for operator in OPERATORS:
-        if operator not in comparison:
-            continue
-        value = comparison[operator]
-        if operator == "exists":
-            yield f"{name} is {'known' if value else 'not known'}"
-        else:
-            yield f"{name} is {ORDER[operator][2]} {text_of_scalar(value)}"
-
-
-def value_list(values: object) -> list[object]:
-    return values if isinstance(values, list) else [values]
-
-
-def as_json(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-# --- As lines of a form ----------------------------------------------------------------------------------------------
-
-match_comparison_line = re.compile(rf"({KEY_PATTERN})\s*(>=|<=|=|>|<)\s*(.+)").fullmatch
-match_existence_line = re.compile(rf"({KEY_PATTERN})\s+(exists|missing)").fullmatch
-FORM_RULE = "Write a line for each attribute: country = DE, AT or seats >= 10 or plan exists or plan missing."
-BY_SIGN = {sign: name for name, (_, sign, _) in ORDER.items()}
-
-
-def lines_of_condition(condition: object) -> str:
-    """Format the condition for a form, one comparison per line."""
-    lines: list[str] = []
-    for name, comparison in as_json(condition).items():
-        lines += attribute_lines(name, comparison)
-    return "\n".join(lines)
-
-
-def attribute_lines(name: str, comparison: object) -> Iterable[str]:
-    if not isinstance(comparison, dict):
-        yield f"{name} = {', '.join(map(text_of_scalar, value_list(comparison)))}"
-        return
-    for operator, value in comparison.items():
-        if operator == "exists":
-            yield f"{name} {'exists' if value else 'missing'}"
-        else:
-            yield f"{name} {ORDER[operator][1]} {text_of_scalar(value)}"
-
-
-def read_condition(text: str) -> object:
-    """Parse the lines of a form. Returns malformed text unchanged, for validation to reject."""
-    condition: Json = {}
-    for line in filter(None, map(str.strip, re.split(r"[\r\n]", text))):
-        try:
-            name, comparison = read_line(line)
-        except ValueError:
-            return text
-        earlier = condition.get(name)
-        if isinstance(comparison, dict) and isinstance(earlier, dict) and not comparison.keys() & earlier.keys():
-            condition[name] = {**earlier, **comparison}
-        elif name in condition:
-            return text
-        else:
-            condition[name] = comparison
-    return condition
-
-
-def read_line(line: str) -> tuple[str, object]:
-    if match := match_existence_line(line):
-        return match[1], {"exists": match[2] == "exists"}
-    if (match := match_comparison_line(line)) is None:
-        raise ValueError(line)
-    name, sign, text = match.groups()
-    if sign != "=":
-        return name, {BY_SIGN[sign]: parse_scalar(text)}
-    values = [scalar_in_list(value) for value in split_list(text)]
-    if not values:
-        raise ValueError(line)
-    return name, values if len(values) > 1 else values[0]

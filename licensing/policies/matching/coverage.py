@@ -5,20 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from licensing.policies.condition_values import (
-    Kind,
+    ConditionKind,
     Range,
     address_ranges,
+    as_list,
     parse_moment,
     parse_network,
     parse_one_or_more,
 )
-from licensing.policies.conditions import CONDITIONS, as_list, condition_names, leaves
+from licensing.policies.conditions import CONDITIONS, condition_names, leaves
 from licensing.policies.matching.schedules import parse_schedule
 from licensing.policies.rules import Rule
 
-CHOICE_CONDITIONS = condition_names(Kind.VALUES, Kind.CHOICES)
+CHOICE_CONDITIONS = condition_names(ConditionKind.VALUES, ConditionKind.CHOICES)
 LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
-OBJECT_CONDITIONS = condition_names(Kind.OBJECT)
+FLAG_CONDITIONS = condition_names(ConditionKind.FLAG)
+OBJECT_CONDITIONS = condition_names(ConditionKind.OBJECT)
 
 
 def lie_within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
@@ -41,7 +43,7 @@ class ComparableRule:
     choices: dict[str, frozenset[str]]  # conditions on one of several values
     flags: dict[str, object]
     ranges: dict[str, dict[int, list[Range]]]  # by IP version
-    objects: dict[str, object]  # JSON of conditions of Kind.OBJECT
+    objects: dict[str, object]  # JSON of conditions of ConditionKind.OBJECT
     comparable: dict[str, object]  # the same, in the form that their types compare
     size: int  # number of values that a comparison looks at
     before: datetime | None
@@ -58,10 +60,10 @@ class ComparableRule:
                 for name in CHOICE_CONDITIONS
                 if name in condition_values
             },
-            flags={name: condition_values[name] for name in condition_names(Kind.FLAG) if name in condition_values},
+            flags={name: condition_values[name] for name in FLAG_CONDITIONS if name in condition_values},
             ranges={
                 name: address_ranges(parse_one_or_more(condition_values[name], "", parse_network))
-                for name in condition_names(Kind.NETWORKS)
+                for name in condition_names(ConditionKind.NETWORKS)
                 if name in condition_values
             },
             objects={name: condition_values[name] for name in OBJECT_CONDITIONS if name in condition_values},
