@@ -15,8 +15,8 @@ MOST = {
     "GET item": (40, 137),
     "list of content": (45, 169),
     "list of decisions": (60, 217),
-    "PATCH policy": (58, 232),
-    "refund": (61, 214),
+    "PATCH policy": (61, 235),
+    "refund": (64, 230),
 }
 
 
