@@ -23,7 +23,7 @@ from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
-from licensing.visits.models import EdgeUsage, Kind, Page
+from licensing.visits.models import EdgeUsage, Page, UsageKind
 
 WORDS = ("annual", "climate", "market", "weather", "budget", "election", "harbour", "museum")
 ROWS = 1_000  # inserted at a time
@@ -164,19 +164,21 @@ def fill_visits(sizes: Sizes, now: datetime) -> None:
     visits = {**counts, "identified_by": "user_agent"}
     days = [now.date() - timedelta(days=number) for number in range(sizes.days)]
     insert(
-        EdgeUsage(**visits, kind=Kind.VISITOR, day=day, page_id=0, requester_id=crawler)
+        EdgeUsage(**visits, kind=UsageKind.VISITOR, day=day, page_id=0, requester_id=crawler)
         for day in days
         for crawler in crawlers
     )
     insert(
-        EdgeUsage(**visits, kind=Kind.VISITOR_OF_PAGE, day=day, page_id=page, requester_id=crawlers[n % len(crawlers)])
+        EdgeUsage(
+            **visits, kind=UsageKind.VISITOR_OF_PAGE, day=day, page_id=page, requester_id=crawlers[n % len(crawlers)]
+        )
         for day in days
         for n, page in enumerate(pages)
     )
     referrals = {**counts, "requester_id": 0, "referrer": "chatgpt.com"}
-    insert(EdgeUsage(**referrals, kind=Kind.REFERRER, day=day, page_id=0) for day in days)
+    insert(EdgeUsage(**referrals, kind=UsageKind.REFERRER, day=day, page_id=0) for day in days)
     insert(
-        EdgeUsage(**referrals, kind=Kind.REFERRER_OF_PAGE, day=day, page_id=page)
+        EdgeUsage(**referrals, kind=UsageKind.REFERRER_OF_PAGE, day=day, page_id=page)
         for day in days
         for page in pages[:100]
     )

@@ -26,7 +26,7 @@ FACT = """
 CONDITION = """
     ConditionType(
         name="requesterCountry",
-        kind=Kind.VALUES,
+        kind=ConditionKind.VALUES,
         build=membership_test("requesterCountry", text_reader(2), "country"),
         schema=one_or_more_schema(text_schema(2), "Countries"),
         holds_if="the requester is in that country, or in one of those",
