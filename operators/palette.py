@@ -11,7 +11,7 @@ from accounts.keys import keytext
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from kit.values import ids
-from operators.access.key_pages import FORM, may_find
+from operators.access.key_pages import FIND_KEY_TITLE, may_find_keys
 from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
@@ -33,7 +33,7 @@ def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
-        return [SearchHit(FORM, "page", list_url(ApiKey))] if may_find(request) else []
+        return [SearchHit(FIND_KEY_TITLE, "page", list_url(ApiKey))] if may_find_keys(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]

@@ -1,7 +1,7 @@
 """Form fields for the API's types, and conversion to JSON.
 
 The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
-stay as stored (`is_untouched`, `Lines.restore_spellings`).
+stay as stored (`is_untouched`, `LinesField.restore_spellings`).
 """
 
 import re
@@ -30,7 +30,7 @@ from kit.values.timestamps import render_timestamp
 Values: TypeAlias = dict[str, Any]  # of a form's fields
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split a text into non-empty lines as browsers end them; splitlines() recognises more line ends."""
     return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
 
@@ -61,10 +61,10 @@ class CompositeWidget(forms.Widget):
         return value
 
 
-class Ticks(forms.CheckboxSelectMultiple):
+class CheckboxGroup(forms.CheckboxSelectMultiple):
     """Checkboxes for several of many values, with one CSS class instead of unfold's thirty."""
 
-    template_name = "operators/ticks.html"
+    template_name = "operators/checkbox_group.html"
 
 
 class SuggestingInput(UnfoldAdminTextInputWidget):
@@ -84,7 +84,7 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         return context
 
 
-class LinesField(forms.Field):
+class LineListField(forms.Field):
     """A list with one value per line."""
 
     def __init__(
@@ -99,14 +99,14 @@ class LinesField(forms.Field):
         super().__init__(required=required, widget=widget, label=label, initial=initial, help_text=help_text)
 
 
-class Lines(LinesField):
+class LinesField(LineListField):
     """A list of strings, one per line."""
 
     def prepare_value(self, value: object) -> object:
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: str | None) -> list[str]:
-        return lines(value or "")
+        return split_lines(value or "")
 
     def restore_spellings(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """Return the submitted lines, with unchanged ones as stored."""
@@ -116,7 +116,7 @@ class Lines(LinesField):
         return read and [spellings[line].pop() if spellings.get(line) else line for line in read]
 
 
-class StrictJson(forms.JSONField):
+class StrictJsonField(forms.JSONField):
     """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
 
     def to_python(self, value: object) -> Any:
@@ -135,7 +135,7 @@ class StrictJson(forms.JSONField):
         return super().bound_data(data, initial)
 
 
-class Amount(forms.DecimalField):
+class AmountField(forms.DecimalField):
     """An exact decimal, shown as in the API."""
 
     def __init__(self, *, required: bool = True, label: str | None = None, help_text: str = "") -> None:
@@ -152,13 +152,13 @@ class Amount(forms.DecimalField):
         return amount
 
 
-AMBIGUOUS = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
+AMBIGUOUS_NUMBER = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
 
 
 def editable_amount(amount: Decimal) -> str:
     """Return an amount as a text for a form, which reads three decimals only with a further 0 (`1.1250`)."""
     text = plain(amount)
-    return f"{text}0" if AMBIGUOUS.fullmatch(text) else text
+    return f"{text}0" if AMBIGUOUS_NUMBER.fullmatch(text) else text
 
 
 def with_point(text: str) -> str:
@@ -167,7 +167,7 @@ def with_point(text: str) -> str:
     Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.
     """
     number = text.strip()
-    if match := AMBIGUOUS.fullmatch(number):
+    if match := AMBIGUOUS_NUMBER.fullmatch(number):
         whole, rest = match.groups()
         decimals = f"{rest}0" if rest[2] != "0" else rest[:2]
         raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{decimals}: {number} could be either.")
@@ -179,7 +179,7 @@ def with_point(text: str) -> str:
     return number if number.count(",") > 1 else number.replace(",", ".")
 
 
-class Currency(forms.ChoiceField):
+class CurrencyField(forms.ChoiceField):
     def __init__(self, *, required: bool = True, label: str | None = None) -> None:
         choices = [("", "–"), *((code, code) for code in CURRENCIES)]
         super().__init__(choices=choices, widget=UnfoldAdminSelectWidget, required=required, label=label)
@@ -234,7 +234,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     def read(name: str) -> object:
         field = form.fields[name]
         value = form.cleaned_data[name]
-        return field.restore_spellings(form[name].initial, value) if isinstance(field, Lines) else value
+        return field.restore_spellings(form[name].initial, value) if isinstance(field, LinesField) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 

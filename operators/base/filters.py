@@ -23,7 +23,7 @@ from kit.values.calendar import Months
 from operators.base.figures.choice import MAX_ACCOUNTS, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import FILTER, chosen_id, offered_accounts, request_scope
+from operators.base.scope import ACCOUNT_LOOKUP, chosen_account_id, offered_accounts, request_scope
 
 
 class OptionsFilter(DropdownFilter, Generic[ModelT]):
@@ -63,7 +63,7 @@ class ExactTextFilter(FieldTextFilter):
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
 
 
-class MomentFilter(RangeDateTimeFilter):
+class LocalDateTimeFilter(RangeDateTimeFilter):
     """A range of times in the operator's time zone; a day without a time means the whole day."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
@@ -119,7 +119,7 @@ class RelatedFilter(AutocompleteSelectFilter):
 
 def listed_months(request: HttpRequest) -> Months:
     """Return the months of the account that a list shows; of several accounts the months that they share."""
-    account = request_scope(request).account(request.GET.get(FILTER) or chosen_id(request) or "")
+    account = request_scope(request).account(request.GET.get(ACCOUNT_LOOKUP) or chosen_account_id(request) or "")
     return common_months([account] if account is not None else offered_accounts(request, MAX_ACCOUNTS)[0])
 
 

@@ -18,7 +18,7 @@ class AdminRequest(HttpRequest):
     cleaned: Mapping[str, object]  # all fields of the form, including unchanged ones
     audited_before: Mapping[str, object]
     all_accounts: list[Account]  # visible to the operator, by name
-    listing: bool  # whether a list is being read (operators.base.scope)
+    chosen_account_only: bool  # whether a list is being read (operators.base.scope)
     booked_before: set[str]  # ids of a licence's earlier ledger entries
 
 

@@ -16,7 +16,7 @@ from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
 from operators.policies.descriptions import rule_name
-from operators.policies.trial import Side, build_side
+from operators.policies.trial import DecisionSide, build_side
 
 
 class Verdict(Struct, frozen=True):
@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True):
     policy_link: str  # empty without a policy, or if it was deleted
     rule: str  # such as "Rule 2"; empty if none matched
     sentence: str  # the rule in words
-    side: Side
+    side: DecisionSide
     entry: str  # link to the ledger entry of its charge; empty without permission
 
 

@@ -35,8 +35,8 @@ from operators.base.figures.choice import (
 from operators.base.links import list_url
 from operators.base.pages import EmptyState
 from operators.catalogue.crawls import (
-    BELOW,
-    GROUPED,
+    FOLDER_PARAMETER,
+    GROUPING_PARAMETER,
     Folders,
     groupings,
     operators_csv,
@@ -49,7 +49,7 @@ PERMISSION = "analytics.view_accessevent"
 MAX_URL = 2_048  # characters of a folder to look into
 MONEY_PERMISSION = "analytics.view_ledgerentry"
 
-NOBODY = EmptyState(
+NO_VISITORS_YET = EmptyState(
     "Visitors appear here once a proxy asks about a site. Add a site first.",
     "Add a site",
     "licensing_site_add",
@@ -76,7 +76,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "title": "Crawlers and other visitors",
         "choice": choice,
         "most_accounts": MAX_ACCOUNTS,
-        "empty_state": NOBODY.render(request),
+        "empty_state": NO_VISITORS_YET.render(request),
         "table": table,
         "verified_by_address": sum(bool(crawler.addresses) for crawler in table.crawlers),
         "verified_by_name": sum(bool(crawler.hosts) for crawler in table.crawlers),
@@ -87,8 +87,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     }
     if choice.accounts:
         visited = Visited(choice.account_ids, whole_days(chosen_window(choice, timezone.now())))
-        by = read_grouping(request.GET.get(GROUPED, ""))
-        below = with_https(request.GET.get(BELOW, "")[:MAX_URL])
+        by = read_grouping(request.GET.get(GROUPING_PARAMETER, ""))
+        below = with_https(request.GET.get(FOLDER_PARAMETER, "")[:MAX_URL])
         reading = Reading()
         reports = reading.read(lambda: read_reports(choice, visited, by, below))
         if "download" in request.GET:

@@ -25,7 +25,7 @@ from licensing.licenses.serializers import STATES
 from licensing.sites.models import Site
 from operators.base.fields import Values
 from operators.base.figures.terms import access_price, fee, price, scope, term
-from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url, list_url, text_link
@@ -75,7 +75,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
         StateFilter,
         ("license_type", ExactTextFilter),
         ("requester", RelatedFilter),
-        ("expires_at", MomentFilter),
+        ("expires_at", LocalDateTimeFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("requester__requester_id",)

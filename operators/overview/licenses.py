@@ -16,7 +16,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.choice import Choice
 from operators.base.figures.terms import standing_first
 from operators.base.links import list_url
-from operators.base.scope import may_try
+from operators.base.scope import may_check_access
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
 from operators.overview.without_policy import MAX_SCANNED, newest_since
@@ -66,7 +66,7 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
+def license_attention_context(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     ending_lists = []
     for days in (SOON, LATER):
@@ -79,7 +79,7 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
         "ending": [(license_, ((license_.expires_at or now) - now).days) for license_ in ending[:MAX_ROWS]],
         "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": ending_lists,
-        "tries_checks": may_try(request),
+        "tries_checks": may_check_access(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)

@@ -28,12 +28,12 @@ from operators.access.refused_proxies import is_over, refusal_in_words, refusal_
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
 from operators.base.links import change_url, list_url
-from operators.base.suggesting import booked_and_rated
+from operators.base.suggesting import booked_and_convertible_currencies
 from operators.base.times import TO_DAY, shown_time
 from operators.overview.figures import revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import OverviewFigures, earned_figures, notices, refusal_figures
-from operators.overview.licenses import licenses_to_look_after
+from operators.overview.licenses import license_attention_context
 
 MAX_ROWS = 10
 
@@ -82,7 +82,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
     booked: list[str] = []
     convertible: list[str] = []
     if "revenue" in visible:
-        booked, convertible = booked_and_rated(choice.account_ids, now.date())
+        booked, convertible = booked_and_convertible_currencies(choice.account_ids, now.date())
     if "currency" not in request.GET:
         choice.currency = default_currency(choice, booked, convertible)
     context |= {
@@ -140,7 +140,7 @@ def attention_context(
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
     context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
     if "licenses" in visible:
-        context |= licenses_to_look_after(request, choice, now)
+        context |= license_attention_context(request, choice, now)
     if "keys" in visible:
         context |= keys_needing_attention(choice, now)
     if "keys" in visible and "sites" in visible:

@@ -15,7 +15,7 @@ from licensing.policies.condition_values import Kind
 from licensing.policies.conditions import CONDITIONS, as_list, condition_names
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import MAX_PRIORITY
-from operators.base.fields import lines, one_line
+from operators.base.fields import one_line, split_lines
 
 STEP = 10  # distance of priorities, leaving room for new rules
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
@@ -154,7 +154,7 @@ def row_rule(row: RuleRow) -> dict[str, object]:
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])
     if row["permissions"].strip():
-        rule["permissions"] = lines(row["permissions"])
+        rule["permissions"] = split_lines(row["permissions"])
     if row["requests"].strip() or row["period"]:
         limit = {"requests": number(row["requests"]), "period": row["period"], "per": row["per"]}
         rule["rateLimit"] = {name: value for name, value in limit.items() if value != ""}
@@ -178,7 +178,7 @@ def read_condition(name: str, text: str) -> object:
         case Kind.OBJECT:
             return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
         case _:
-            values = lines(text)
+            values = split_lines(text)
             return values if len(values) > 1 else values[0]
 
 

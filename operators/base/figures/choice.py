@@ -26,7 +26,7 @@ from kit.values.calendar import Months, first_of_month
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import share
 from operators.base.links import Option, list_url
-from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
+from operators.base.scope import choose_account, chosen_account_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
 match_month = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
@@ -160,7 +160,7 @@ def read_choice(request: HttpRequest) -> Choice:
     query = request.GET
     offered, there_are_more = offered_accounts(request, MAX_ACCOUNTS)
     choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
-    if account_id := query.get("account", chosen_id(request) or ""):
+    if account_id := query.get("account", chosen_account_id(request) or ""):
         chosen = next((account for account in offered if account.pk == account_id), None)
         choice.account = chosen or request_scope(request).account(account_id)
         if choice.account is not None:
@@ -169,7 +169,7 @@ def read_choice(request: HttpRequest) -> Choice:
             choice.accounts = []
             choice.problems.append("You cannot see an account with this id. Choose another.")
     if "account" in query:
-        choose(request, choice.account)
+        choose_account(request, choice.account)
     period = query.get("period", DEFAULT_PERIOD)
     if period in PERIODS or parse_period(period, choice.months, choice.now) is not None:
         choice.period = period
