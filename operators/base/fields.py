@@ -270,16 +270,20 @@ def build_body(
     body: Values = {}
     for name, value in changed.items():
         whole, _, part = names.get(name, "").partition(".")
-        if whole not in serializer.fields:
-            continue
-        if isinstance(serializer.fields[whole], BaseSerializer) and part:
+        if isinstance(serializer.fields.get(whole), BaseSerializer) and part:
             paths = {path: other for other, path in names.items() if path.startswith(f"{whole}.")}
             parts = {path.partition(".")[2]: as_json(cleaned.get(other)) for path, other in paths.items()}
             body[whole] = None if set(parts.values()) == {None} else parts
-        elif part == "*":
-            body.setdefault(whole, {}).update(value)
-        elif part:
-            body.setdefault(whole, {})[part] = as_json(value)
-        else:
-            body[whole] = as_json(value)
+        elif whole in serializer.fields:
+            put_value(body, whole, part, value)
     return body
+
+
+def put_value(body: Values, whole: str, part: str, value: Any) -> None:
+    """Set a value of a body, or a part of it: one key, or with `*` all keys of a mapping."""
+    if part == "*":
+        body.setdefault(whole, {}).update(value)
+    elif part:
+        body.setdefault(whole, {})[part] = as_json(value)
+    else:
+        body[whole] = as_json(value)

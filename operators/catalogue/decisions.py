@@ -1,8 +1,7 @@
 """Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
-from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -19,8 +18,6 @@ from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import BY_ID, BY_TIME, HistoryQuerySet
-from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import present
 from licensing.policies.facts import BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
@@ -32,7 +29,7 @@ from operators.base.scope import CHECK_PERMISSIONS, listed_account_id, may_check
 from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
-from operators.catalogue.decision_page import DecisionPage
+from operators.catalogue.decision_page import DecisionPage, EventOnPage
 from operators.customers.refunds import RefundableCharge, RefundButton
 
 SINGLE_OBJECT_FILTERS = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})
@@ -69,13 +66,6 @@ class DecisionList(BoundedChangeList):
         for value, label in OutcomeFilter.options.items():
             outcomes.append(Option(label, self.get_query_string({name: value}), value == chosen))
         return outcomes
-
-
-class PresentedDecision(Protocol):
-    """A decision with the attributes that its page uses."""
-
-    shown: Mapping[str, Any]  # the API's decision object
-    price: tuple[int, str] | None  # millionths and currency
 
 
 @admin.register(AccessEvent)
@@ -133,17 +123,9 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
             exported.append(row | {name: event.facts.get(name) for name in EXPORTED_FACTS})
         return exported
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
-        event = super().get_object(request, object_id, from_field)
-        if event is not None:
-            [answer] = recorded_answers([event], explained=True)
-            vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
-        return event
-
-    def refundable_charge(self, event: Any) -> RefundableCharge | None:
-        if event.price:
-            return RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1])
-        return None
+    def refundable_charge(self, event: AccessEvent) -> RefundableCharge | None:
+        price = cast(EventOnPage, event).presented.price
+        return RefundableCharge(event.account_id, Charge("decision", event.pk), price[1]) if price else None
 
     def about(self, event: AccessEvent) -> str:
         return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"
@@ -188,12 +170,12 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled})
 
     @display(description="Permissions granted")
-    def granted(self, event: PresentedDecision) -> str:
-        return ", ".join(event.shown["permissions"]) or "none"
+    def granted(self, event: EventOnPage) -> str:
+        return ", ".join(event.presented.shown["permissions"]) or "none"
 
     @display(description="Licence behind it")
-    def licence(self, event: PresentedDecision) -> str:
-        license_ = event.shown["license"]
+    def licence(self, event: EventOnPage) -> str:
+        license_ = event.presented.shown["license"]
         if not license_:
             return "none"
         whose = "held by the service" if license_["source"] == "service" else "vouched for by the caller"
@@ -206,8 +188,8 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return None if charged is None else charged.refunds()
 
     @display(description="Rate limit of the rule")
-    def rate_limit(self, event: PresentedDecision) -> str:
-        rate = event.shown["rateLimit"]
+    def rate_limit(self, event: EventOnPage) -> str:
+        rate = event.presented.shown["rateLimit"]
         if not rate:
             return "none"
         article = "an" if rate["period"] == "hour" else "a"

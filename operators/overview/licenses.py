@@ -67,6 +67,7 @@ class DenialCounts:
 
 
 def license_attention_context(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
+    """Return the template context of the licences to look at; denied customers only for who may see decisions."""
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     ending_lists = []
     for days in (SOON, LATER):
@@ -89,13 +90,17 @@ def license_attention_context(request: HttpRequest, choice: Choice, now: datetim
 
 
 def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
-    """Return active licences that end within LATER days without a following one, soonest first."""
-    at_its_end = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
-    after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
-    whole = Q(content_ids=[], tags=[], policy_ids=[])
-    same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
-    same_terms = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
-    following = same_terms.filter(at_its_end, after_it).filter(whole | same)
+    """Return active licences that end within LATER days without a following one, soonest first.
+
+    A following one is of the same customer and type, and covers the same or everything. It has begun by the end of the
+    first, and ends later or never.
+    """
+    has_begun = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
+    ends_later = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
+    covers_everything = Q(content_ids=[], tags=[], policy_ids=[])
+    covers_the_same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
+    same_type = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
+    following = same_type.filter(has_begun, ends_later).filter(covers_everything | covers_the_same)
     ending = License.objects.filter(
         account_id__in=list(account_ids),
         status=LicenseStatus.ACTIVE,

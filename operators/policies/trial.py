@@ -32,6 +32,13 @@ def char_field(label: str, help_text: str = "", *, required: bool = False, most:
     return forms.CharField(label=label, help_text=help_text, required=required, max_length=most)
 
 
+def fact_field(fact: Fact) -> forms.Field:
+    if fact.type is bool:
+        known = (("", "not known"), ("yes", "yes"))
+        return forms.ChoiceField(label=fact.field, help_text=fact.hint, required=False, choices=known)
+    return char_field(fact.field, fact.hint, most=MAX_TEXT)
+
+
 SUGGESTION_KINDS = {
     "item": SuggestionKind.ITEM,
     "requester": SuggestionKind.REQUESTER,
@@ -59,12 +66,7 @@ class TrialForm(StyledForm, forms.Form):
     ) -> None:
         super().__init__(data, initial=dict(initial or {}))
         for fact in ASKED:
-            self.fields[fact.name] = char_field(fact.field, fact.hint, most=MAX_TEXT)
-            if fact.type is bool:
-                known = (("", "not known"), ("yes", "yes"))
-                self.fields[fact.name] = forms.ChoiceField(
-                    label=fact.field, help_text=fact.hint, required=False, choices=known
-                )
+            self.fields[fact.name] = fact_field(fact)
         self.order_fields(["item", "requester", *(fact.name for fact in ASKED), "at"])
         self.fields |= with_suggestions(self.fields, SUGGESTION_KINDS, account_id)
 
@@ -95,7 +97,8 @@ class TrialForm(StyledForm, forms.Form):
             selector = "source"
         body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
-            if value := typed_value(fact, fields[fact.name]):
+            value = typed_value(fact, fields[fact.name])
+            if value:  # empty texts and "not known" are left out
                 if fact.key:
                     body[fact.part][fact.key] = value
                 else:

@@ -57,11 +57,9 @@ class OperatorForm(UserChangeForm):
         return cleaned
 
 
+# Django's own pages of them; the names "operator" and "role" are from operators.apps.
 admin.site.unregister(User)
 admin.site.unregister(Group)
-# Their names in the admin; migrations use Django's own classes and are unaffected.
-User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
-Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
