@@ -15,7 +15,7 @@ from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
-from operators.base.figures.choice import Choice
+from operators.base.figures.choice import FigureSelection
 from operators.base.figures.terms import CLASSES, format_sums
 from operators.base.links import Option
 
@@ -66,7 +66,7 @@ def read_grouping(text: str) -> By:
     return By(text) if text in list(By) else By.CLASS
 
 
-def groupings(chosen: By, choice: Choice) -> list[Option]:
+def groupings(chosen: By, choice: FigureSelection) -> list[Option]:
     options = []
     for grouping in By:
         query = choice.query() | {GROUPING_PARAMETER: grouping.value}
@@ -107,7 +107,7 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 
-def visited_folders(choice: Choice, usage: Usage) -> Folders:
+def visited_folders(choice: FigureSelection, usage: Usage) -> Folders:
     """Return the folders and pages with most visits, one level below the chosen folder."""
     below = usage.choice.prefix
     rows = []

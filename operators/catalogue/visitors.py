@@ -26,10 +26,10 @@ from licensing.visits.report import VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
     MAX_ACCOUNTS,
-    Choice,
+    FigureSelection,
     chosen_window,
     days_in_words,
-    read_choice,
+    read_selection,
     window_filter,
 )
 from operators.base.links import list_url
@@ -68,7 +68,7 @@ class Reports(Struct, frozen=True):
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
-    choice = read_choice(request)
+    choice = read_selection(request)
     sees_money = request.user.has_perm(MONEY_PERMISSION)
     table = current_table.get()
     context: dict[str, object] = {
@@ -99,13 +99,13 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 @read_snapshot()
-def read_reports(choice: Choice, visited: Visited, by: By, below: str) -> Reports:
+def read_reports(choice: FigureSelection, visited: Visited, by: By, below: str) -> Reports:
     usage = Usage(visited)
     folders = visited_folders(choice, usage.below(below))
     return Reports(crawler_report(usage, by), visitor_report(usage), folders)
 
 
-def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
+def figures(choice: FigureSelection, window: Window, reports: Reports, by: By) -> dict[str, object]:
     crawls = reports.crawls
     report = reports.visitors
     return {

@@ -13,7 +13,7 @@ from analytics.windows import DAY
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
-from operators.base.figures.choice import Choice
+from operators.base.figures.choice import FigureSelection
 from operators.base.figures.terms import standing_first
 from operators.base.links import list_url
 from operators.base.scope import may_check_access
@@ -66,7 +66,7 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def license_attention_context(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
+def license_attention_context(request: HttpRequest, choice: FigureSelection, now: datetime) -> dict[str, object]:
     """Return the template context of the licences to look at; denied customers only for who may see decisions."""
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     ending_lists = []

@@ -97,7 +97,7 @@ def common_months(accounts: Sequence[Account]) -> Months:
 
 
 @dataclass
-class Choice:
+class FigureSelection:
     accounts: list[Account]  # accounts whose figures are added up
     offered: list[Account]
     now: datetime
@@ -152,14 +152,14 @@ class Choice:
         return query
 
 
-def read_choice(request: HttpRequest) -> Choice:
+def read_selection(request: HttpRequest) -> FigureSelection:
     """Read the choice from the query; an account in it becomes the chosen one, otherwise the earlier choice applies.
 
     Unknown values are reported in `problems` and replaced by defaults; an unknown account by none.
     """
     query = request.GET
     offered, there_are_more = offered_accounts(request, MAX_ACCOUNTS)
-    choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
+    choice = FigureSelection(offered, offered, timezone.now(), there_are_more=there_are_more)
     if account_id := query.get("account", chosen_account_id(request) or ""):
         chosen = next((account for account in offered if account.pk == account_id), None)
         choice.account = chosen or request_scope(request).account(account_id)
@@ -205,7 +205,7 @@ def denial_rows(counts: Iterable[tuple[str, int]], denied: int, filters: dict[st
     return rows
 
 
-def chosen_window(choice: Choice, now: datetime) -> Window:
+def chosen_window(choice: FigureSelection, now: datetime) -> Window:
     """Return the chosen calendar period, or days of the accounts' time zone that end today."""
     months = choice.months
     period = choice.calendar_period
