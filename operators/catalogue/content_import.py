@@ -177,7 +177,7 @@ class ContentImport(AdminMixin[Content]):
             file = form.cleaned_data["file"]
             kind = form.cleaned_data["format"]
             metadata: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
-            upload = Upload.keep(request, file.chunks(), metadata)
+            upload = Upload.store(request, file.chunks(), metadata)
             account_id = form.cleaned_data["account"].pk
             try:
                 columns, encoding = read_columns(upload.path("data"), kind)

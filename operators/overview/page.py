@@ -74,6 +74,12 @@ class KeyRow(Struct, frozen=True):
     warning: str
 
 
+class WebhookRow(Struct, frozen=True):
+    link: str
+    url: str
+    why: str  # it fails
+
+
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now = timezone.now()
@@ -199,8 +205,8 @@ def sites_with_refused_proxies(choice: FigureSelection, now: datetime) -> list[K
     ]
 
 
-def failing_webhooks(choice: FigureSelection) -> list[tuple[str, str, str]]:
-    """Return link, URL and state of endpoints that are failing or were disabled by the service."""
+def failing_webhooks(choice: FigureSelection) -> list[WebhookRow]:
+    """Return the endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
     rows = []
@@ -208,7 +214,7 @@ def failing_webhooks(choice: FigureSelection) -> list[tuple[str, str, str]]:
         why = endpoint.disabled_reason or ""
         if endpoint.failing_since is not None and not why:
             why = format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
-        rows.append((change_url(endpoint), endpoint.url, why))
+        rows.append(WebhookRow(change_url(endpoint), endpoint.url, why))
     return rows
 
 
