@@ -62,11 +62,11 @@ class OperatorSite(UnfoldAdminSite):
     def search(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Return the results of Ctrl+K, without unfold's cache, which ignores changes of permissions."""
         # Imported late: needs the models.
-        from operators.palette import find  # noqa: PLC0415
+        from operators.palette import find_anything  # noqa: PLC0415
 
         term = request.GET.get("s", "")
         with chosen_account_only(request):
-            results = find(self, request, term)
+            results = find_anything(self, request, term)
         return render(request, "operators/palette.html", {"term": term, "results": results})
 
     @transaction.atomic

@@ -26,7 +26,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
-from operators.base.figures.terms import fee
+from operators.base.figures.terms import fee_text
 from operators.base.filters import OptionsFilter
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
@@ -113,7 +113,7 @@ def coming_fees(requester: Requester) -> str:
     """Return the next fee of each licence, the nearest first."""
     licenses = License.objects.filter(requester=requester, next_fee_at__isnull=False).order_by("next_fee_at", "pk")
     shown = [
-        f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
+        f"{fee_text(held)}, next on {time_in_words(held.next_fee_at)}"
         for held in licenses[: MAX_FEES + 1]
         if held.next_fee_at is not None
     ]

@@ -150,7 +150,7 @@ def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]
     Charges of customers merged into this one are included.
     """
     numbers = requester.numbers
-    entries = [*prices(numbers), *accesses(numbers)]
+    entries = [*price_entries(numbers), *access_entries(numbers)]
     balances_by_charge = balances_of(entries)
     refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency
     for entry in entries:
@@ -160,7 +160,7 @@ def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]
     return list(refundable.values())
 
 
-def prices(numbers: list[int]) -> list[LedgerEntry]:
+def price_entries(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the prices and fees of the requesters' newest licences, newest first."""
     licenses = License.objects.filter(requester__in=numbers).order_by("-pk").values_list("pk", flat=True)
     entries = LedgerEntry.objects.filter(
@@ -169,7 +169,7 @@ def prices(numbers: list[int]) -> list[LedgerEntry]:
     return list(entries.order_by("-created", "-pk")[:MAX_ENTRIES])
 
 
-def accesses(numbers: list[int]) -> list[LedgerEntry]:
+def access_entries(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the charges of the requesters' newest decisions, newest first."""
     decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*BY_TIME))
     charges = [usage_id(decision.pk) for decision in decisions[:MAX_DECISIONS]]
