@@ -148,7 +148,7 @@ class AmountField(forms.DecimalField):
         return editable_amount(value) if isinstance(value, Decimal) else value
 
     def clean(self, value: object) -> Decimal | None:
-        amount: Decimal | None = super().clean(with_point(value) if isinstance(value, str) else value)
+        amount: Decimal | None = super().clean(normalize_decimal(value) if isinstance(value, str) else value)
         return amount
 
 
@@ -161,7 +161,7 @@ def editable_amount(amount: Decimal) -> str:
     return f"{text}0" if AMBIGUOUS_NUMBER.fullmatch(text) else text
 
 
-def with_point(text: str) -> str:
+def normalize_decimal(text: str) -> str:
     """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
 
     Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.

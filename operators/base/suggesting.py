@@ -96,7 +96,7 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         form.base_fields |= with_suggestions(form.base_fields, self.suggested, account_id)
         money = {name: field for name, field in form.base_fields.items() if isinstance(field, CurrencyField)}
         if money:
-            accounts = [account_id] if account_id else offered_ids(request)
+            accounts = [account_id] if account_id else offered_account_ids(request)
             booked, _ = booked_and_convertible_currencies(accounts, timezone.now().date())
             choices: list[tuple[str, object]] = [("", "–")]
             others = [(code, code) for code in CURRENCIES if code not in booked]
@@ -110,7 +110,7 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         return form
 
 
-def offered_ids(request: HttpRequest) -> list[str]:
+def offered_account_ids(request: HttpRequest) -> list[str]:
     """Return the accounts of a new object: the chosen one, or the first that the operator may see."""
     if chosen := chosen_account_id(request):
         return [chosen]

@@ -26,7 +26,7 @@ from operators.base.links import Option
 from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import listed_account_id, request_scope
-from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_ids
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_account_ids
 from operators.customers.quotas import Quota
 from operators.licenses.question import build_preview, known_types, types_in_policies
 
@@ -169,7 +169,7 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
         form = super().get_form(request, obj, change, **kwargs)
         if "license_type" in form.base_fields:
             form.base_fields["license_type"].widget = SuggestingInput(
-                lambda: known_types([obj.account_id] if obj is not None else offered_ids(request))
+                lambda: known_types([obj.account_id] if obj is not None else offered_account_ids(request))
             )
         return form
 

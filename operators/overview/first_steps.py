@@ -32,11 +32,11 @@ class Step(Struct, frozen=True):
 def first_steps(request: HttpRequest, choice: FigureSelection) -> list[Step] | None:
     """Return the steps, or None once there are decisions."""
     # in this order, because rows move from the first to the second
-    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):
+    if accounts_have(RecentUsage, choice) or accounts_have(HourlyUsage, choice):
         return None
     steps = []
     for model, (title, why) in STEPS.items():
-        done = bool(choice.accounts) if model is Account else exists(model, choice)
+        done = bool(choice.accounts) if model is Account else accounts_have(model, choice)
         model_admin = admin.site._registry[model]
         link = ""
         if model_admin.has_add_permission(request):
@@ -47,6 +47,6 @@ def first_steps(request: HttpRequest, choice: FigureSelection) -> list[Step] | N
     return steps
 
 
-def exists(model: type[Model], choice: FigureSelection) -> bool:
+def accounts_have(model: type[Model], choice: FigureSelection) -> bool:
     """Whether any of the accounts has one. One query: per account, PostgreSQL might read the whole table."""
     return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()

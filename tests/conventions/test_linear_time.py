@@ -52,7 +52,7 @@ from licensing.edge.verification.published_addresses import parse_published
 from licensing.edge.verification.signatures import read_agents
 from licensing.imports.dates import DateOrder
 from licensing.imports.mapping import columns_by_name
-from licensing.imports.rows import LinesField, csv_rows, json_rows
+from licensing.imports.rows import Lines, csv_rows, json_rows
 from licensing.imports.sitemaps import Sitemap
 from licensing.license_server.resources import MAX_LICENSE, canonical
 from licensing.logs.combined import parse_combined, parse_common
@@ -66,7 +66,7 @@ from licensing.policies.matching.attributes import parse_attributes, read_attrib
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from licensing.visits.robots_parser import RobotsTxt
-from operators.base.fields import split_lines, with_point
+from operators.base.fields import normalize_decimal, split_lines
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
@@ -141,11 +141,11 @@ def read_robots(text: str) -> bool:
 
 
 def read_csv(text: str) -> object:
-    return list(csv_rows(LinesField(BufferedReader(BytesIO(text.encode())))))
+    return list(csv_rows(Lines(BufferedReader(BytesIO(text.encode())))))
 
 
 def read_json_lines(text: str) -> object:
-    return list(json_rows(LinesField(BufferedReader(BytesIO(text.encode())))))
+    return list(json_rows(Lines(BufferedReader(BytesIO(text.encode())))))
 
 
 def read_sitemap(text: str) -> object:
@@ -287,7 +287,7 @@ CASES = {
     "date of a catalogue": Case(DateOrder("day-first").to_iso, MAX_BYTES, ("1.", "1/1/2026 ")),
     "JSON lines of a catalogue": Case(read_json_lines, MAX_BYTES, ('{"a":1}\n', "{\n", "\n", '{"a":'), "{}"),
     "lines of a form": Case(split_lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
-    "amount typed": Case(with_point, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
+    "amount typed": Case(normalize_decimal, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
     "exchange rates": Case(
         lambda text: list(parse_rates(text)), MAX_BYTES, ("USD,", "1.5,", "2026-01-01,1\n"), "Date,{}"
     ),
