@@ -18,7 +18,7 @@ from unfold.admin import ModelAdmin
 from accounts.models import Account
 from analytics.models import AccessEvent
 from licensing.content.models import Content
-from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.staff.roles import VIEWER
 from operators.staff.services import create_operator
 from tests.admin.every_page import addresses, newest_of
@@ -57,7 +57,7 @@ def filters_of(shown: Any) -> Iterator[dict[str, str]]:
 
 def of_field(model: type[Model], name: str, kind: type) -> Iterator[dict[str, str]]:
     field = model._meta.get_field(name)
-    if issubclass(kind, MomentFilter):
+    if issubclass(kind, LocalDateTimeFilter):
         yield {f"{name}_from_0": DAYS[0], f"{name}_to_0": DAYS[1]}
         yield {f"{name}_to_0": "2020-01-01"}
     elif issubclass(kind, RelatedFilter):

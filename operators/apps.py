@@ -1,6 +1,6 @@
 import re
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.admin import utils
 from django.contrib.admin.apps import AdminConfig
 from django.db.models.signals import post_migrate
@@ -16,6 +16,7 @@ class OperatorsConfig(AppConfig):
 
         post_migrate.connect(keep_roles)
         leave_ids_as_they_are()
+        name_models_of_staff()
 
 
 def leave_ids_as_they_are() -> None:
@@ -26,6 +27,14 @@ def leave_ids_as_they_are() -> None:
     """
     utils.QUOTE_MAP.clear()
     utils.UNQUOTE_RE = re.compile("_5F")
+
+
+def name_models_of_staff() -> None:
+    """Call users operators and groups roles. Migrations use Django's own classes and are unaffected."""
+    for name, noun in (("User", "operator"), ("Group", "role")):
+        options = apps.get_model("auth", name)._meta
+        options.verbose_name = noun
+        options.verbose_name_plural = f"{noun}s"
 
 
 class OperatorAdminConfig(AdminConfig):

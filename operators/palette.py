@@ -11,7 +11,7 @@ from accounts.keys import keytext
 from accounts.models import ApiKey, AuditEntry
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from kit.values import ids
-from operators.access.key_pages import FORM, may_find
+from operators.access.key_pages import FIND_KEY_TITLE, may_find_keys
 from operators.base.links import change_url, list_url
 from operators.navigation import sidebar
 
@@ -27,26 +27,26 @@ class SearchHit(Struct, frozen=True):
     link: str
 
 
-def find(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
+def find_anything(site: AdminSite, request: HttpRequest, term: str) -> list[SearchHit]:
     """Return the first results of each visible kind, exact ids first."""
     term = term.strip()[:MAX_TERM]
     if not term or "\0" in term:  # PostgreSQL text cannot contain NUL
         return []
     if keytext.shows_secret(term):
-        return [SearchHit(FORM, "page", list_url(ApiKey))] if may_find(request) else []
+        return [SearchHit(FIND_KEY_TITLE, "page", list_url(ApiKey))] if may_find_keys(request) else []
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]
     searchable = [kind for kind in kinds if kind.search_fields and kind.model not in BY_ID_ALONE]
     results = list(pages)
     for kind in kinds:
-        results += build_hits(kind, with_id(kind, request, term))
+        results += build_hits(kind, rows_with_id(kind, request, term))
     for kind in searchable:
-        results += build_hits(kind, search(kind, request, term))
+        results += build_hits(kind, matching_rows(kind, request, term))
     return list({hit.link: hit for hit in results}.values())
 
 
-def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
+def rows_with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     """Return the object with this id, if the id has the kind's format."""
     field = kind.model._meta.pk
     if not isinstance(field, ids.IdField) or ids.decode(field.prefix, term) is None:
@@ -54,7 +54,7 @@ def with_id(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[
     return list(kind.get_queryset(request).filter(pk=term))
 
 
-def search(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
+def matching_rows(kind: "ModelAdmin[Model]", request: HttpRequest, term: str) -> list[Model]:
     try:
         return list(kind.get_search_results(request, kind.get_queryset(request), term)[0][:MAX_HITS_OF_A_KIND])
     except ValueError:  # an invalid id

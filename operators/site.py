@@ -12,7 +12,7 @@ from django.utils.functional import SimpleLazyObject
 from unfold.sites import UnfoldAdminSite
 
 from operators.base.requests import signed_in
-from operators.base.scope import build_switch, listing, switch_account
+from operators.base.scope import build_switch, chosen_account_only, switch_account
 from operators.login.audited import password_changed
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
@@ -50,7 +50,7 @@ class OperatorSite(UnfoldAdminSite):
         return {**super().each_context(request), "account_switch": SimpleLazyObject(lambda: build_switch(request))}
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
-        with listing(request):
+        with chosen_account_only(request):
             return super().autocomplete_view(request)
 
     def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
@@ -62,11 +62,11 @@ class OperatorSite(UnfoldAdminSite):
     def search(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Return the results of Ctrl+K, without unfold's cache, which ignores changes of permissions."""
         # Imported late: needs the models.
-        from operators.palette import find  # noqa: PLC0415
+        from operators.palette import find_anything  # noqa: PLC0415
 
         term = request.GET.get("s", "")
-        with listing(request):
-            results = find(self, request, term)
+        with chosen_account_only(request):
+            results = find_anything(self, request, term)
         return render(request, "operators/palette.html", {"term": term, "results": results})
 
     @transaction.atomic

@@ -20,14 +20,14 @@ from licensing.requesters.models import Requester
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
-from operators.base.suggesting import Kind
+from operators.base.suggesting import SuggestionKind
 from operators.licenses.question import known_types
 from operators.policies.linked_items import known_permissions
 
 MAX_SUGGESTIONS = 10
 MAX_TERM = 200  # characters
 MAX_TAGGED = 5_000  # newest items and licences whose tags are suggested
-WITHOUT_ACCOUNT = {Kind.ITEM}  # values that identify their account
+WITHOUT_ACCOUNT = {SuggestionKind.ITEM}  # values that identify their account
 
 
 class Suggestion(Struct, frozen=True):
@@ -138,14 +138,14 @@ def permissions(question: Question) -> list[Suggestion]:
 
 Suggesting = Callable[[Question], list[Suggestion]]
 SUGGESTED: dict[str, Suggesting] = {
-    Kind.ITEM: items,
-    Kind.POLICY: policies,
-    Kind.LICENSE: licenses,
-    Kind.REQUESTER: requesters,
-    Kind.CUSTOMER: customers,
-    Kind.TAG: tags,
-    Kind.LICENSE_TYPE: license_types,
-    Kind.PERMISSION: permissions,
+    SuggestionKind.ITEM: items,
+    SuggestionKind.POLICY: policies,
+    SuggestionKind.LICENSE: licenses,
+    SuggestionKind.REQUESTER: requesters,
+    SuggestionKind.CUSTOMER: customers,
+    SuggestionKind.TAG: tags,
+    SuggestionKind.LICENSE_TYPE: license_types,
+    SuggestionKind.PERMISSION: permissions,
 }
 
 

@@ -36,7 +36,7 @@ from operators.base.times import zone_choices
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
 EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
-SETTINGS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
+SETTING_FIELDS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
 
 
 class AccountForm(ServiceForm):
@@ -59,7 +59,7 @@ class AccountForm(ServiceForm):
 
     class Meta:
         model = Account
-        fields = ("name", *SETTINGS)
+        fields = ("name", *SETTING_FIELDS)
 
 
 def limit_field(help_text: str) -> forms.IntegerField:
@@ -76,7 +76,7 @@ class PlanForm(forms.Form):
 
 MAX_COUNTED = 10_000
 MAX_DECISIONS = 100_000  # most decisions that a request may delete
-COUNTED = {
+COUNTED_ROWS = {
     "Items": Content.objects.filter(deleted_at=None),
     "Policies": Policy.objects.filter(deleted_at=None),
     "Customers": Requester.objects.all(),
@@ -88,7 +88,7 @@ COUNTED = {
 def count_rows(account: Account) -> list[tuple[str, str]]:
     """Count the account's rows by kind, up to MAX_COUNTED."""
     facts = []
-    for name, rows in COUNTED.items():
+    for name, rows in COUNTED_ROWS.items():
         number = rows.filter(account=account).order_by().values("pk")[: MAX_COUNTED + 1].count()
         if rows.model is AccessEvent:
             number += count_archived(account.pk)
@@ -119,10 +119,10 @@ class AccountAdmin(ServiceAdmin[Account]):
     ordering = ("name", "pk")
     form = AccountForm
     add_fieldsets = (
-        (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTINGS)}),
+        (None, {"fields": ("name", "plan", "requests_per_minute", "requests_per_day", *EDGE_FIELDS, *SETTING_FIELDS)}),
     )
     fields = (
-        "name", *SETTINGS, "identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys",
+        "name", *SETTING_FIELDS, "identifier", "state", "plan", "per_minute", "per_day", "at_edge", "working_keys",
         "figures", "created",
     )  # fmt: skip
     actions_detail = ("change_plan", "suspend", "resume", "delete_account")

@@ -11,18 +11,18 @@ from accounts.keys.permissions import PERMISSIONS
 from accounts.keys.serializers import ApiKeyChangeSerializer, ApiKeySerializer
 from accounts.models import ApiKey
 from operators.access.key_pages import KeyTicketField
-from operators.base.fields import Lines, Ticks
+from operators.base.fields import CheckboxGroup, LinesField
 from operators.base.mixins import ServiceForm
-from operators.base.times import Moment, time_in_words
+from operators.base.times import LocalDateTimeField, time_in_words
 
-IN_WORDS = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
+PERMISSION_CHOICES = [(name, f"{words} ({name})") for name, words in PERMISSIONS.items()]
 OVERLAPS = {0: "at once", 3600: "in an hour", 86_400: "in a day", 259_200: "in three days", 604_800: "in a week"}
 FRESH, SAME, NEVER = "fresh", "same", "never"
-LAST = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's end
-WHY = {FRESH: "after as long a term as this one had", SAME: "as this one"}
+CALENDAR_END = datetime.max.replace(tzinfo=UTC)  # some keys expire at the calendar's end
+EXPIRY_REASONS = {FRESH: "after as long a term as this one had", SAME: "as this one"}
 
 
-def split(lines: list[str]) -> list[str]:
+def split_words(lines: list[str]) -> list[str]:
     """Return the words of the lines, separated by spaces or commas."""
     return " ".join(lines).replace(",", " ").split()
 
@@ -56,11 +56,11 @@ class KeyForm(ServiceForm):
 
     serializer: ClassVar[type[ApiKeySerializer]] = ApiKeyChangeSerializer
 
-    allowed_ips = Lines(
+    allowed_ips = LinesField(
         label="Allowed addresses",
         help_text="IP addresses or ranges such as 203.0.113.0/24, one per line. Empty: any address.",
     )
-    allowed_hosts = Lines(
+    allowed_hosts = LinesField(
         label="Allowed hosts",
         help_text=(
             "For a proxy's key: the hosts that it may ask about, such as news.example, one per line. Empty: any host."
@@ -68,7 +68,9 @@ class KeyForm(ServiceForm):
     )
 
     rate_limit = RateLimitField()
-    expires_at = Moment(ends=True, label="Expires", help_text="A date without a time includes that day. Empty: never.")
+    expires_at = LocalDateTimeField(
+        ends=True, label="Expires", help_text="A date without a time includes that day. Empty: never."
+    )
 
     class Meta:
         model = ApiKey
@@ -76,10 +78,10 @@ class KeyForm(ServiceForm):
         help_texts = {"name": "What it is used for."}
 
     def clean_allowed_ips(self) -> list[str]:
-        return split(self.cleaned_data["allowed_ips"])
+        return split_words(self.cleaned_data["allowed_ips"])
 
     def clean_allowed_hosts(self) -> list[str]:
-        return split(self.cleaned_data["allowed_hosts"])
+        return split_words(self.cleaned_data["allowed_hosts"])
 
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
@@ -92,8 +94,8 @@ class NewKeyForm(KeyForm):
     serializer = ApiKeySerializer
 
     permissions = forms.MultipleChoiceField(
-        choices=IN_WORDS,
-        widget=Ticks,
+        choices=PERMISSION_CHOICES,
+        widget=CheckboxGroup,
         label="May",
         help_text=(
             "Only what it needs. A public key can only read. With policies:read, anybody who has the key can read "
@@ -125,7 +127,7 @@ def possible_ends(key: ApiKey, now: datetime) -> dict[str, datetime | None]:
     """
     if key.expires_at is None:
         return {}
-    return {FRESH: now + min(key.expires_at - key.created_at, LAST - now), SAME: key.expires_at, NEVER: None}
+    return {FRESH: now + min(key.expires_at - key.created_at, CALENDAR_END - now), SAME: key.expires_at, NEVER: None}
 
 
 def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
@@ -133,7 +135,9 @@ def rotation_form(key: ApiKey, now: datetime) -> type[RotationForm]:
     ends = possible_ends(key, now)
     if not ends:
         return RotationForm
-    choices = [(name, f"on {time_in_words(end)}, {WHY[name]}" if end else "never") for name, end in ends.items()]
+    choices = [
+        (name, f"on {time_in_words(end)}, {EXPIRY_REASONS[name]}" if end else "never") for name, end in ends.items()
+    ]
 
     class OfTerm(RotationForm):
         term = forms.ChoiceField(

@@ -14,7 +14,7 @@ from unfold.decorators import display
 
 from accounts.models import AuditEntry
 from accounts.people import with_references
-from operators.base.filters import MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import EmptyState
@@ -34,8 +34,8 @@ KINDS = {
 }
 # Limits on two values without their common start and end: a comparison takes a second at most.
 MAX_LINES = 4_000
-MAX_WORK = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
-CONTEXT = 3
+MAX_COMPARISONS = 10_000_000  # pairs of equal lines times lines; small unless a line repeats very often
+CONTEXT_LINES = 3
 
 
 def text_lines(value: object) -> list[str]:
@@ -52,17 +52,17 @@ def difference(before: object, after: object) -> list[tuple[str, str]]:
     old = text_lines(before)
     new = text_lines(after)
     sizes = f"{len(old):,} lines before and {len(new):,} after"
-    begin = max(common_prefix_length(old, new) - CONTEXT, 0)
+    begin = max(common_prefix_length(old, new) - CONTEXT_LINES, 0)
     old = old[begin:]
     new = new[begin:]
-    end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT, 0)
+    end = max(common_prefix_length(old[::-1], new[::-1]) - CONTEXT_LINES, 0)
     old = old[: len(old) - end]
     new = new[: len(new) - end]
-    if len(old) + len(new) > MAX_LINES or work(old, new) > MAX_WORK:
+    if len(old) + len(new) > MAX_LINES or count_comparisons(old, new) > MAX_COMPARISONS:
         return [("left out", f"{sizes}, too many to compare here. The API tells them all.")]
     lines: list[tuple[str, str]] = []
     # Without "junk" detection, which would ignore the brackets of long rules and report everything else as changed.
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT):
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT_LINES):
         if lines or begin + group[0][1] > 0:
             lines.append(("left out", "…"))
         for kind, i1, i2, j1, j2 in group:
@@ -81,7 +81,7 @@ def common_prefix_length(lines: list[str], others: list[str]) -> int:
     return min(len(lines), len(others))
 
 
-def work(old: list[str], new: list[str]) -> int:
+def count_comparisons(old: list[str], new: list[str]) -> int:
     """Return an upper bound of difflib's steps: for each block it finds, it visits all pairs of equal lines."""
     counts = Counter(new)
     return sum(number * counts[line] for line, number in Counter(old).items()) * min(len(old), len(new))
@@ -112,7 +112,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
     list_filter = (
         KindFilter,
         ("actor_type", ChoicesDropdownFilter),
-        ("created", MomentFilter),
+        ("created", LocalDateTimeFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)

@@ -37,16 +37,16 @@ from operators.base.scope import request_scope
 from operators.base.times import TO_SECOND, shown_time
 
 SHOWN_AGAIN_FOR = timedelta(minutes=10)
-SEEN = "seen_keys"  # session entry with the ids of the newest keys that were shown
+SEEN_KEYS = "seen_keys"  # session entry with the ids of the newest keys that were shown
 MAX_SITES = 20
-FORM = "Find a leaked key"
-IN_ADDRESS = (
+FIND_KEY_TITLE = "Find a leaked key"
+LEAK_WARNING = (
     "The address that you opened contained an API key or a client’s secret. Browser history and proxy logs may keep "
     "it: rotate it."
 )
-COLUMNS = ("pk", "created", "action", "resource_title", "address", "customer", "other_customer", "sealed")
-LATEST = 5
-SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
+AUDIT_COLUMNS = ("pk", "created", "action", "resource_title", "address", "customer", "other_customer", "sealed")
+MAX_LATEST = 5
+MAX_SEARCHED = 5_000  # newest changes or decisions of the account to search, because neither has an index by key
 
 
 class KeyTicketField(tickets.TicketField):
@@ -73,7 +73,11 @@ def key_shown_again(request: HttpRequest, model_admin: "SecretAdmin[ApiKey]") ->
     """Return the page of the key that this form just created in this session, unless it was seen."""
     key_id = tickets.read_ticket(request.POST.get("ticket", ""), ApiKey)
     key = model_admin.get_queryset(request).filter(pk=key_id).first() if key_id else None
-    if key is None or key.pk in request.session.get(SEEN, []) or timezone.now() - key.created_at > SHOWN_AGAIN_FOR:
+    if (
+        key is None
+        or key.pk in request.session.get(SEEN_KEYS, [])
+        or timezone.now() - key.created_at > SHOWN_AGAIN_FOR
+    ):
         return None
     text = keytext.generate(key.type, form_seed(request))
     if not constant_time_compare(keytext.digest(text), bytes(key.digest)):
@@ -82,7 +86,7 @@ def key_shown_again(request: HttpRequest, model_admin: "SecretAdmin[ApiKey]") ->
 
 
 def note_seen(request: HttpRequest, key: ApiKey) -> None:
-    request.session[SEEN] = [*request.session.get(SEEN, []), key.pk][-MAX_SITES:]
+    request.session[SEEN_KEYS] = [*request.session.get(SEEN_KEYS, []), key.pk][-MAX_SITES:]
 
 
 def show_once(
@@ -148,16 +152,16 @@ class FindKey(AdminMixin[ApiKey]):
         return redirect(change_url(key))
 
 
-def may_find(request: HttpRequest) -> bool:
+def may_find_keys(request: HttpRequest) -> bool:
     return request.user.has_perm("accounts.view_apikey")
 
 
 def drop_query(request: HttpRequest) -> HttpResponse:
     """Redirect to the same page without the query, which contains a secret, and warn the operator."""
-    warning = IN_ADDRESS
-    if may_find(request):
-        link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FORM)
-        warning = format_html("{} To see which key it is, use {}, which keeps no text.", IN_ADDRESS, link)
+    warning = LEAK_WARNING
+    if may_find_keys(request):
+        link = format_html('<a class="underline" href="{}">{}</a>', list_url(ApiKey), FIND_KEY_TITLE)
+        warning = format_html("{} To see which key it is, use {}, which keeps no text.", LEAK_WARNING, link)
     if request.user.is_authenticated:
         messages.warning(request, warning)
     return keep_private(redirect(request.path))
@@ -166,9 +170,9 @@ def drop_query(request: HttpRequest) -> HttpResponse:
 def latest_changes(key: ApiKey) -> str:
     """List the newest changes made with the key, each with its client address."""
     entries = AuditEntry.objects.order_by("-created", "-id")
-    newest = entries.filter(account_id=key.account_id)[:SEARCHED]
+    newest = entries.filter(account_id=key.account_id)[:MAX_SEARCHED]
     made = entries.filter(pk__in=newest.values("pk"), actor_type=ActorType.KEY, actor_id=key.pk)
-    shown = made.only(*COLUMNS)[:LATEST]
+    shown = made.only(*AUDIT_COLUMNS)[:MAX_LATEST]
     texts = [(entry, f"{entry.action} {entry.resource_title} (from {entry.address or '–'})") for entry in shown]
     return render_links(texts, "changes")
 
@@ -176,8 +180,8 @@ def latest_changes(key: ApiKey) -> str:
 def latest_decisions(key: ApiKey) -> str:
     """List the newest decisions requested with the key, each with its requester."""
     events = AccessEvent.objects.order_by("-created", "-pk")
-    newest = events.filter(account_id=key.account_id)[:SEARCHED]
-    made = events.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")[:LATEST]
+    newest = events.filter(account_id=key.account_id)[:MAX_SEARCHED]
+    made = events.filter(pk__in=newest.values("pk"), facts__keyId=key.pk).select_related("requester")[:MAX_LATEST]
     texts = [
         (event, f"{'allowed' if event.allowed else event.reason}: {event.requester.requester_id}") for event in made
     ]
@@ -188,4 +192,4 @@ def render_links(rows: Iterable[tuple[AuditEntry | AccessEvent, str]], name: str
     """Render each row as a link with its time, followed by text; `name` says what was searched if there are none."""
     lines = ((change_url(row), shown_time(row.created, TO_SECOND), text) for row, text in rows)
     links = format_html_join("", '<div><a class="text-link" href="{}">{}</a> {}</div>', lines)
-    return links or format_html("none among the account’s latest {} {}", f"{SEARCHED:,}", name)
+    return links or format_html("none among the account’s latest {} {}", f"{MAX_SEARCHED:,}", name)

@@ -12,7 +12,7 @@ from analytics.models import AccessEvent
 from licensing.access.filters import recorded_fact
 from licensing.sites import refused_proxies
 from licensing.sites.models import Site, at_hosts
-from operators.access.key_pages import SEARCHED
+from operators.access.key_pages import MAX_SEARCHED
 from operators.base.links import change_url, text_link
 from operators.base.times import shown_time
 
@@ -80,7 +80,7 @@ def works_since(refused: ApiKey | Site) -> datetime | None:
             sites = sites.filter(at_hosts(refused.allowed_hosts))
         site_ids = list(sites.values_list("pk", flat=True))
     later = AccessEvent.objects.filter(account_id=refused.account_id, created__gt=refused.refused_at)
-    first = later.order_by("created", "pk")[:SEARCHED].values("pk")
+    first = later.order_by("created", "pk")[:MAX_SEARCHED].values("pk")
     questions = AccessEvent.objects.filter(recorded_fact("siteId")(site_ids), pk__in=first).exclude(
         facts__has_key="imported"
     )

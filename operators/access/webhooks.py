@@ -22,21 +22,21 @@ from accounts.webhooks.serializers import WebhookEndpointSerializer
 from kit.values.numbers import count_text
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from operators.access.key_pages import SecretAdmin
-from operators.base.fields import Lines, Values
+from operators.base.fields import LinesField, Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.times import TO_SECOND, Moment, shown_time, time_in_words
+from operators.base.times import TO_SECOND, LocalDateTimeField, shown_time, time_in_words
 
-LATEST = 20  # attempts shown on an endpoint's page
+MAX_LATEST = 20  # attempts shown on an endpoint's page
 FILTERED = {"policyIds": "the policies", "requesterIds": "the customers", "reasons": "the reasons"}
 STATUS_COLOURS = {"enabled": "success", "disabled": "default", "failing": "warning"}
 
 
 class ReplayForm(forms.Form):
-    since = Moment(
+    since = LocalDateTimeField(
         label="Start time",
         help_text=(
             "Leave it empty to send only deliveries that failed or wait for a retry. With a start time, every "
@@ -64,7 +64,7 @@ def replay_effect(previewed: Recovery) -> str:
 class WebhookForm(ServiceForm):
     serializer = WebhookEndpointSerializer
 
-    events = Lines(
+    events = LinesField(
         required=True,
         initial=["*"],
         help_text=(
@@ -233,5 +233,5 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="")
     def latest(self, endpoint: WebhookEndpoint) -> str:
         attempts = WebhookAttempt.objects.filter(endpoint=endpoint).select_related("event")
-        newest = attempts.defer("event__data", "event__previous").order_by("-created", "-id")[:LATEST]
+        newest = attempts.defer("event__data", "event__previous").order_by("-created", "-id")[:MAX_LATEST]
         return render_to_string("operators/access/webhook_attempts.html", {"attempts": newest})

@@ -1,7 +1,7 @@
 """Form fields for the API's types, and conversion to JSON.
 
 The API keeps strings unchanged, but forms trim input, and single-line fields drop newlines. Values that nobody edited
-stay as stored (`is_untouched`, `Lines.restore_spellings`).
+stay as stored (`is_untouched`, `LinesField.restore_spellings`).
 """
 
 import re
@@ -30,7 +30,7 @@ from kit.values.timestamps import render_timestamp
 Values: TypeAlias = dict[str, Any]  # of a form's fields
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split a text into non-empty lines as browsers end them; splitlines() recognises more line ends."""
     return [line.strip() for line in re.split(r"[\r\n]", text) if line.strip()]
 
@@ -61,10 +61,10 @@ class CompositeWidget(forms.Widget):
         return value
 
 
-class Ticks(forms.CheckboxSelectMultiple):
+class CheckboxGroup(forms.CheckboxSelectMultiple):
     """Checkboxes for several of many values, with one CSS class instead of unfold's thirty."""
 
-    template_name = "operators/ticks.html"
+    template_name = "operators/checkbox_group.html"
 
 
 class SuggestingInput(UnfoldAdminTextInputWidget):
@@ -84,7 +84,7 @@ class SuggestingInput(UnfoldAdminTextInputWidget):
         return context
 
 
-class LinesField(forms.Field):
+class LineListField(forms.Field):
     """A list with one value per line."""
 
     def __init__(
@@ -99,14 +99,14 @@ class LinesField(forms.Field):
         super().__init__(required=required, widget=widget, label=label, initial=initial, help_text=help_text)
 
 
-class Lines(LinesField):
+class LinesField(LineListField):
     """A list of strings, one per line."""
 
     def prepare_value(self, value: object) -> object:
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: str | None) -> list[str]:
-        return lines(value or "")
+        return split_lines(value or "")
 
     def restore_spellings(self, stored: list[str] | None, read: list[str] | None) -> list[str] | None:
         """Return the submitted lines, with unchanged ones as stored."""
@@ -116,7 +116,7 @@ class Lines(LinesField):
         return read and [spellings[line].pop() if spellings.get(line) else line for line in read]
 
 
-class StrictJson(forms.JSONField):
+class StrictJsonField(forms.JSONField):
     """JSON parsed as strictly as API bodies. Invalid JSON is shown again unchanged."""
 
     def to_python(self, value: object) -> Any:
@@ -135,7 +135,7 @@ class StrictJson(forms.JSONField):
         return super().bound_data(data, initial)
 
 
-class Amount(forms.DecimalField):
+class AmountField(forms.DecimalField):
     """An exact decimal, shown as in the API."""
 
     def __init__(self, *, required: bool = True, label: str | None = None, help_text: str = "") -> None:
@@ -148,26 +148,26 @@ class Amount(forms.DecimalField):
         return editable_amount(value) if isinstance(value, Decimal) else value
 
     def clean(self, value: object) -> Decimal | None:
-        amount: Decimal | None = super().clean(with_point(value) if isinstance(value, str) else value)
+        amount: Decimal | None = super().clean(normalize_decimal(value) if isinstance(value, str) else value)
         return amount
 
 
-AMBIGUOUS = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
+AMBIGUOUS_NUMBER = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
 
 
 def editable_amount(amount: Decimal) -> str:
     """Return an amount as a text for a form, which reads three decimals only with a further 0 (`1.1250`)."""
     text = plain(amount)
-    return f"{text}0" if AMBIGUOUS.fullmatch(text) else text
+    return f"{text}0" if AMBIGUOUS_NUMBER.fullmatch(text) else text
 
 
-def with_point(text: str) -> str:
+def normalize_decimal(text: str) -> str:
     """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
 
     Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.
     """
     number = text.strip()
-    if match := AMBIGUOUS.fullmatch(number):
+    if match := AMBIGUOUS_NUMBER.fullmatch(number):
         whole, rest = match.groups()
         decimals = f"{rest}0" if rest[2] != "0" else rest[:2]
         raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{decimals}: {number} could be either.")
@@ -179,7 +179,7 @@ def with_point(text: str) -> str:
     return number if number.count(",") > 1 else number.replace(",", ".")
 
 
-class Currency(forms.ChoiceField):
+class CurrencyField(forms.ChoiceField):
     def __init__(self, *, required: bool = True, label: str | None = None) -> None:
         choices = [("", "–"), *((code, code) for code in CURRENCIES)]
         super().__init__(choices=choices, widget=UnfoldAdminSelectWidget, required=required, label=label)
@@ -234,7 +234,7 @@ def changed_values(form: forms.BaseForm) -> dict[str, object]:
     def read(name: str) -> object:
         field = form.fields[name]
         value = form.cleaned_data[name]
-        return field.restore_spellings(form[name].initial, value) if isinstance(field, Lines) else value
+        return field.restore_spellings(form[name].initial, value) if isinstance(field, LinesField) else value
 
     return {name: read(name) for name in form.changed_data if name in form.cleaned_data}
 
@@ -270,16 +270,20 @@ def build_body(
     body: Values = {}
     for name, value in changed.items():
         whole, _, part = names.get(name, "").partition(".")
-        if whole not in serializer.fields:
-            continue
-        if isinstance(serializer.fields[whole], BaseSerializer) and part:
+        if isinstance(serializer.fields.get(whole), BaseSerializer) and part:
             paths = {path: other for other, path in names.items() if path.startswith(f"{whole}.")}
             parts = {path.partition(".")[2]: as_json(cleaned.get(other)) for path, other in paths.items()}
             body[whole] = None if set(parts.values()) == {None} else parts
-        elif part == "*":
-            body.setdefault(whole, {}).update(value)
-        elif part:
-            body.setdefault(whole, {})[part] = as_json(value)
-        else:
-            body[whole] = as_json(value)
+        elif whole in serializer.fields:
+            put_value(body, whole, part, value)
     return body
+
+
+def put_value(body: Values, whole: str, part: str, value: Any) -> None:
+    """Set a value of a body, or a part of it: one key, or with `*` all keys of a mapping."""
+    if part == "*":
+        body.setdefault(whole, {}).update(value)
+    elif part:
+        body.setdefault(whole, {})[part] = as_json(value)
+    else:
+        body[whole] = as_json(value)

@@ -1,7 +1,7 @@
 """List filters that use an index, and never show all rows for an invalid value."""
 
 from collections.abc import Mapping
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import ClassVar, Generic
 
 from django.contrib.admin import FieldListFilter
@@ -20,10 +20,10 @@ from unfold.contrib.filters.admin import (
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
 from kit.values.calendar import Months
-from operators.base.figures.choice import MAX_ACCOUNTS, common_months, offered_periods, parse_period
+from operators.base.figures.choice import MAX_ACCOUNTS, CalendarPeriod, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import FILTER, chosen_id, offered_accounts, request_scope
+from operators.base.scope import ACCOUNT_LOOKUP, chosen_account_id, offered_accounts, request_scope
 
 
 class OptionsFilter(DropdownFilter, Generic[ModelT]):
@@ -63,7 +63,7 @@ class ExactTextFilter(FieldTextFilter):
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
 
 
-class MomentFilter(RangeDateTimeFilter):
+class LocalDateTimeFilter(RangeDateTimeFilter):
     """A range of times in the operator's time zone; a day without a time means the whole day."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
@@ -119,7 +119,7 @@ class RelatedFilter(AutocompleteSelectFilter):
 
 def listed_months(request: HttpRequest) -> Months:
     """Return the months of the account that a list shows; of several accounts the months that they share."""
-    account = request_scope(request).account(request.GET.get(FILTER) or chosen_id(request) or "")
+    account = request_scope(request).account(request.GET.get(ACCOUNT_LOOKUP) or chosen_account_id(request) or "")
     return common_months([account] if account is not None else offered_accounts(request, MAX_ACCOUNTS)[0])
 
 
@@ -136,8 +136,12 @@ class PeriodFilter(DropdownFilter):
         period = parse_period(self.value() or "", months, timezone.now())
         if period is None:
             return queryset
-        begin, end = period.bounds(months)
+        begin, end = self.field_bounds(period, months)
         return queryset.filter(**{f"{self.field}__gte": begin, f"{self.field}__lt": end})
+
+    def field_bounds(self, period: CalendarPeriod, months: Months) -> tuple[date, date]:
+        """Return the first value of `field` in the period, and the first after it."""
+        return period.bounds(months)
 
 
 class CountsInFilter(PeriodFilter):
@@ -153,8 +157,5 @@ class StatementPeriodFilter(PeriodFilter):
 
     title, parameter_name, field = "month", "month", "month"
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
-        period = parse_period(self.value() or "", listed_months(request), timezone.now())
-        if period is None:
-            return queryset
-        return queryset.filter(month__gte=period.first, month__lt=period.after)
+    def field_bounds(self, period: CalendarPeriod, months: Months) -> tuple[date, date]:
+        return period.first, period.after

@@ -93,7 +93,10 @@ class SavedFilters(AdminMixin[ModelT]):
         if request.method == "POST" and {SAVE, FORGET} & request.POST.keys():
             if not self.has_view_or_change_permission(request):
                 raise PermissionDenied
-            self.keep(request, query)
+            if FORGET in request.POST:
+                self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
+            else:
+                self.save_filter(request, query)
             return redirect(f"{request.path}?{query}" if query else request.path)
         saved = list(self.saved_filters(request))
         context = {
@@ -105,11 +108,8 @@ class SavedFilters(AdminMixin[ModelT]):
     def saved_filters(self, request: HttpRequest) -> QuerySet[SavedFilter]:
         return SavedFilter.objects.filter(user=signed_in(request), listed=self.opts.label_lower).order_by("name")
 
-    def keep(self, request: HttpRequest, query: str) -> None:
-        """Save the page's filters under the given name, or delete the named ones."""
-        if FORGET in request.POST:
-            self.saved_filters(request).filter(name=request.POST[FORGET].replace("\0", "")).delete()
-            return
+    def save_filter(self, request: HttpRequest, query: str) -> None:
+        """Save the page's filters under the given name."""
         name = request.POST.get("name", "").replace("\0", "").strip()[:MAX_NAME]
         if not name or not query or len(query) > MAX_QUERY:
             self.message_user(request, "Enter a name for the filters.", messages.WARNING)

@@ -23,7 +23,7 @@ from unfold.decorators import display
 from unfold.views import ChangeList
 
 from accounts.models import Account
-from operators.base import tickets
+from operators.base import scope, tickets
 from operators.base.fields import Values, changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
@@ -34,7 +34,6 @@ from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, refusal
 from operators.base.related import RelatedInput, without_window
 from operators.base.requests import admin_request
-from operators.base.scope import chosen_id, is_listing, listed_id, listing, request_scope
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import _FieldsetSpec
@@ -79,12 +78,14 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         rows = super().get_queryset(request)
         if self.list_select_related:
             rows = rows.select_related(*self.list_select_related)
-        rows = request_scope(request).narrow(rows, self.account_field)
-        account_id = listed_id(request) if is_listing(request) and self.model is not Account else None
+        rows = scope.request_scope(request).narrow(rows, self.account_field)
+        if self.model is Account or not scope.shows_chosen_account_only(request):
+            return rows
+        account_id = scope.listed_account_id(request)
         return rows if account_id is None else rows.filter(**{self.account_field: account_id})
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        with listing(request):
+        with scope.chosen_account_only(request):
             return super().get_changelist_instance(request)
 
     def get_search_results(
@@ -106,7 +107,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
             return response
         if not changelist.result_list:
             changelist.empty_state = self.empty_state.render(request)
-            changelist.is_narrowed = self.model is not Account and listed_id(request) is not None
+            changelist.is_narrowed = self.model is not Account and scope.listed_account_id(request) is not None
         if changelist.unsorted:
             self.message_user(request, changelist.unsorted, messages.INFO)
         return response
@@ -114,7 +115,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
         """Omit the account column if there is only one account."""
         columns = tuple(super().get_list_display(request))
-        if request_scope(request).only_account() is None and listed_id(request) is None:
+        if scope.request_scope(request).only_account() is None and scope.listed_account_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
 
@@ -134,8 +135,9 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
             kwargs["widget"] = RelatedInput(db_field, self.admin_site)
         related = db_field.remote_field.model
         if related is Account:
-            kwargs["queryset"] = request_scope(request).accounts()
-            kwargs.setdefault("initial", chosen_id(request) or request_scope(request).sole_account())
+            visible = scope.request_scope(request)
+            kwargs["queryset"] = visible.accounts()
+            kwargs.setdefault("initial", scope.chosen_account_id(request) or visible.sole_account())
         elif isinstance(related_admin := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = related_admin.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

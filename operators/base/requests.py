@@ -14,11 +14,12 @@ from operators.base.refusals import FormErrors
 class AdminRequest(HttpRequest):
     new_id: str | None  # of the object that an add form creates
     refused: FormErrors  # error to show with the form
+    question: object  # a Question to ask instead of saving (operators.base.forms.asking), or None
     secret: str  # of a new object, shown once
     cleaned: Mapping[str, object]  # all fields of the form, including unchanged ones
     audited_before: Mapping[str, object]
     all_accounts: list[Account]  # visible to the operator, by name
-    listing: bool  # whether a list is being read (operators.base.scope)
+    chosen_account_only: bool  # whether a list is being read (operators.base.scope)
     booked_before: set[str]  # ids of a licence's earlier ledger entries
 
 

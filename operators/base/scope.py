@@ -20,10 +20,10 @@ from kit.values import ids
 from operators.base.mixins import ModelT
 from operators.base.requests import admin_request
 
-KNOWN = "_operator_scope"  # attribute of the user, which each request loads anew
-NEEDED = ("licensing.view_policy", "licensing.view_content")
-KEY = "account"  # session entry
-FILTER = "account__id__exact"
+SCOPE_ATTRIBUTE = "_operator_scope"  # attribute of the user, which each request loads anew
+CHECK_PERMISSIONS = ("licensing.view_policy", "licensing.view_content")
+SESSION_KEY = "account"  # session entry
+ACCOUNT_LOOKUP = "account__id__exact"
 MAX_OFFERED = 50
 
 
@@ -85,18 +85,18 @@ def set_scope(user: User, *, all_accounts: bool = False, accounts: Iterable[Acco
 
 def request_scope(request: HttpRequest) -> Scope:
     """Return the operator's scope, read once per request."""
-    scope: Scope | None = getattr(request.user, KNOWN, None)
+    scope: Scope | None = getattr(request.user, SCOPE_ATTRIBUTE, None)
     if scope is None:
         scope = read_scope(request.user)
-        setattr(request.user, KNOWN, scope)
+        setattr(request.user, SCOPE_ATTRIBUTE, scope)
     return scope
 
 
-def may_try(request: HttpRequest) -> bool:
-    return request.user.has_perms(NEEDED)
+def may_check_access(request: HttpRequest) -> bool:
+    return request.user.has_perms(CHECK_PERMISSIONS)
 
 
-class Switch(Struct, frozen=True):
+class AccountSwitch(Struct, frozen=True):
     """The sidebar's account switch; offers nothing if there is only one account."""
 
     chosen: Account | None
@@ -118,54 +118,54 @@ def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bo
     return sorted(latest, key=lambda account: (account.name, account.pk)), True
 
 
-def chosen_id(request: HttpRequest) -> str | None:
+def chosen_account_id(request: HttpRequest) -> str | None:
     """Return the chosen account's id if the operator may see it."""
-    account_id = request.session.get(KEY)
+    account_id = request.session.get(SESSION_KEY)
     return account_id if account_id and request_scope(request).includes(account_id) else None
 
 
-def choose(request: HttpRequest, account: Account | None) -> None:
+def choose_account(request: HttpRequest, account: Account | None) -> None:
     """Choose an account that the operator may see, or None for all."""
     chosen = getattr(account, "pk", None)
-    if request.session.get(KEY) != chosen:  # avoids writing an unchanged session
-        request.session[KEY] = chosen
+    if request.session.get(SESSION_KEY) != chosen:  # avoids writing an unchanged session
+        request.session[SESSION_KEY] = chosen
 
 
 @contextmanager
-def listing(request: HttpRequest) -> Iterator[None]:
+def chosen_account_only(request: HttpRequest) -> Iterator[None]:
     """Restrict `ScopedAdmin.get_queryset` to the chosen account within the block."""
-    admin_request(request).listing = True
+    admin_request(request).chosen_account_only = True
     try:
         yield
     finally:
-        admin_request(request).listing = False
+        admin_request(request).chosen_account_only = False
 
 
-def is_listing(request: HttpRequest) -> bool:
-    return getattr(request, "listing", False)
+def shows_chosen_account_only(request: HttpRequest) -> bool:
+    return getattr(request, "chosen_account_only", False)
 
 
-def listed_id(request: HttpRequest) -> str | None:
+def listed_account_id(request: HttpRequest) -> str | None:
     """Return the account that restricts a list, unless its URL names one."""
-    return None if FILTER in request.GET else chosen_id(request)
+    return None if ACCOUNT_LOOKUP in request.GET else chosen_account_id(request)
 
 
-def build_switch(request: HttpRequest) -> Switch:
+def build_switch(request: HttpRequest) -> AccountSwitch:
     offered, there_are_more = offered_accounts(request, MAX_OFFERED)
-    account_id = chosen_id(request)
+    account_id = chosen_account_id(request)
     chosen = next((account for account in offered if account.pk == account_id), None)
     if chosen is None and account_id is not None:
         chosen = request_scope(request).account(account_id)
         if chosen is None:  # deleted meanwhile
-            choose(request, None)
-    return Switch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
+            choose_account(request, None)
+    return AccountSwitch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
 
 
 def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """Choose the account posted; a GET, as after a login, changes nothing."""
     if request.method != "POST":
         return redirect("admin:index")
-    choose(request, request_scope(request).account(request.POST.get("account", "")))
+    choose_account(request, request_scope(request).account(request.POST.get("account", "")))
     return redirect(f"admin:{page_after_switch(request.POST.get('next', ''), site)}")
 
 

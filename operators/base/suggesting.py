@@ -16,21 +16,21 @@ from django.utils import timezone
 from analytics.models import ExchangeRate, RecentRevenue, TierRevenue
 from analytics.rates.conversion import EURO, MAX_AGE
 from kit.values.currencies import CURRENCIES
-from operators.base.fields import Currency
+from operators.base.fields import CurrencyField
 from operators.base.mixins import AdminMixin, ModelT
-from operators.base.scope import chosen_id, request_scope
+from operators.base.scope import chosen_account_id, request_scope
 
-RECENTLY = timedelta(days=90)
+RECENT_PERIOD = timedelta(days=90)
 SCRIPT = "operators/suggest.js"
 MAX_ACCOUNTS = 200  # whose words and currencies are suggested
 
 
-def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
+def booked_and_convertible_currencies(account_ids: Sequence[str], today: date) -> tuple[list[str], list[str]]:
     """Return the currencies of the last 90 days, most frequent first, and others with an exchange rate today.
 
     One query: the number of each currency's daily totals and of entries not yet added to them, and 0 for each rate.
     """
-    recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENTLY, today))
+    recent = TierRevenue.objects.filter(account_id__in=account_ids, day__range=(today - RECENT_PERIOD, today))
     pending = RecentRevenue.objects.filter(account_id__in=account_ids)
     rates = ExchangeRate.objects.filter(currency__in=CURRENCIES, day__range=(today - MAX_AGE, today))
     rows = recent.order_by().values_list("currency").annotate(days=Count("pk"))
@@ -49,7 +49,7 @@ def booked_and_rated(account_ids: Sequence[str], today: date) -> tuple[list[str]
     return booked, sorted(rated)
 
 
-class Kind(StrEnum):
+class SuggestionKind(StrEnum):
     """What a field suggests."""
 
     ITEM = "item"
@@ -63,7 +63,7 @@ class Kind(StrEnum):
 
 
 def with_suggestions(
-    fields: Mapping[str, forms.Field], kinds: Mapping[str, Kind], account_id: str | None = None
+    fields: Mapping[str, forms.Field], kinds: Mapping[str, SuggestionKind], account_id: str | None = None
 ) -> dict[str, forms.Field]:
     """Return copies of the fields named in `kinds`, with suggestions.
 
@@ -81,7 +81,7 @@ def with_suggestions(
 class SuggestingAdmin(AdminMixin[ModelT]):
     """A mixin for ModelAdmins whose form has a field `account`, or whose object belongs to an account."""
 
-    suggested: ClassVar[Mapping[str, Kind]] = {}
+    suggested: ClassVar[Mapping[str, SuggestionKind]] = {}
 
     @property
     def media(self) -> forms.Media:
@@ -94,10 +94,10 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         form = super().get_form(request, obj, change, **kwargs)
         account_id: str | None = getattr(obj, "account_id", None)
         form.base_fields |= with_suggestions(form.base_fields, self.suggested, account_id)
-        money = {name: field for name, field in form.base_fields.items() if isinstance(field, Currency)}
+        money = {name: field for name, field in form.base_fields.items() if isinstance(field, CurrencyField)}
         if money:
-            accounts = [account_id] if account_id else offered_ids(request)
-            booked, _ = booked_and_rated(accounts, timezone.now().date())
+            accounts = [account_id] if account_id else offered_account_ids(request)
+            booked, _ = booked_and_convertible_currencies(accounts, timezone.now().date())
             choices: list[tuple[str, object]] = [("", "–")]
             others = [(code, code) for code in CURRENCIES if code not in booked]
             if booked:
@@ -110,8 +110,8 @@ class SuggestingAdmin(AdminMixin[ModelT]):
         return form
 
 
-def offered_ids(request: HttpRequest) -> list[str]:
+def offered_account_ids(request: HttpRequest) -> list[str]:
     """Return the accounts of a new object: the chosen one, or the first that the operator may see."""
-    if chosen := chosen_id(request):
+    if chosen := chosen_account_id(request):
         return [chosen]
     return list(request_scope(request).accounts().values_list("pk", flat=True)[:MAX_ACCOUNTS])

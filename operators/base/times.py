@@ -45,7 +45,7 @@ def time_in_words(moment: datetime, style: str = TO_MINUTE) -> str:
 
 
 def time_filter(field: str, first: datetime, last: datetime) -> dict[str, str]:
-    """Return a list's filter by time (operators.base.filters.MomentFilter), without the times of day it assumes."""
+    """Return the query of a LocalDateTimeFilter (operators.base.filters), without the times of day it assumes."""
     query = {}
     for end, moment, assumed in (("from", local_time(first), time.min), ("to", local_time(last), time.max)):
         query[f"{field}_{end}_0"] = f"{moment:{TO_DAY}}"
@@ -54,17 +54,17 @@ def time_filter(field: str, first: datetime, last: datetime) -> dict[str, str]:
     return query
 
 
-class ClockTime(forms.TimeField):
+class ClockTimeField(forms.TimeField):
     """A time of day. One that occurs twice on a day, because the clocks go back, may have an offset: 02:30+01:00."""
 
     def __init__(self) -> None:
         super().__init__(required=False, input_formats=["%H:%M:%S", "%H:%M", "%H:%M:%S%z", "%H:%M%z"])
 
     def strptime(self, value: str, format: str) -> time:  # noqa: A002
-        return datetime.strptime(value, format).timetz()  # noqa: DTZ007 - Moment adds the zone
+        return datetime.strptime(value, format).timetz()  # noqa: DTZ007 - LocalDateTimeField adds the zone
 
 
-class MomentWidget(UnfoldAdminSplitDateTimeWidget):
+class LocalDateTimeWidget(UnfoldAdminSplitDateTimeWidget):
     def decompress(self, value: datetime | None) -> tuple[date | None, time | str | None]:
         """Split into the local date and time. Adds the offset to a time that occurs twice."""
         if value is None:
@@ -74,7 +74,7 @@ class MomentWidget(UnfoldAdminSplitDateTimeWidget):
         return local.date(), at
 
 
-class Moment(forms.SplitDateTimeField):
+class LocalDateTimeField(forms.SplitDateTimeField):
     """A date with an optional time, in the operator's time zone. Returns it in UTC.
 
     Without a time it means the start of the day, or its end with `ends`. Dates with slashes are refused: readers
@@ -84,13 +84,13 @@ class Moment(forms.SplitDateTimeField):
     def __init__(self, *, ends: bool = False, label: str | None = None, help_text: str = "") -> None:
         super().__init__(
             required=False,
-            widget=MomentWidget,
+            widget=LocalDateTimeWidget,
             label=label,
             help_text=format_lazy("{}. {}", lazy(get_current_timezone_name, str)(), help_text),
             input_date_formats=["%Y-%m-%d", "%d.%m.%Y"],
             error_messages={"invalid_date": "Enter a valid date. Write it as 2026-12-31 or 31.12.2026."},
         )
-        self.fields = (self.fields[0], ClockTime())
+        self.fields = (self.fields[0], ClockTimeField())
         self.ends = ends
 
     def compress(self, data_list: tuple[date | None, time | None] | None) -> datetime | None:

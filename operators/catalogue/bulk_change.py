@@ -70,7 +70,7 @@ class BulkChange:
                 yield file_line((account, item, None))
             metadata["accounts"] = sorted(accounts)
 
-        return cls(Upload.keep(request, lines(), metadata))
+        return cls(Upload.store(request, lines(), metadata))
 
     @classmethod
     def find(cls, request: HttpRequest, token: str) -> "BulkChange | None":

@@ -19,10 +19,10 @@ from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer, MetadataField
 from licensing.licenses.models import License
 from operators.base.exporting import ListExport
-from operators.base.fields import Lines, StrictJson, Values
+from operators.base.fields import LinesField, StrictJsonField, Values
 from operators.base.figures.recent import FIGURE_ACTIONS, RecentFigures, latest_decisions
 from operators.base.figures.terms import covering_licenses
-from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import list_url
 from operators.base.lists import right, time_column
@@ -45,9 +45,9 @@ class ContentForm(ServiceForm):
         **{column: f"metadata.{name}" for name, column in COLUMNS.items()},
     }
 
-    tags = Lines(help_text="One per line. Policies and licences can refer to them.")
-    metadata_tags = Lines(label="Tags in the metadata", help_text="One per line. Separate from the item's tags.")
-    metadata_extra = StrictJson(
+    tags = LinesField(help_text="One per line. Policies and licences can refer to them.")
+    metadata_tags = LinesField(label="Tags in the metadata", help_text="One per line. Separate from the item's tags.")
+    metadata_extra = StrictJsonField(
         required=False,
         label="Further metadata",
         help_text="A JSON object of strings, numbers and booleans.",
@@ -113,7 +113,7 @@ class ContentAdmin(RecentFigures[Content], BulkChanges, ContentImport, ListExpor
         ("policy", RelatedFilter),
         LinkedFilter,
         TagFilter,
-        ("created", MomentFilter),
+        ("created", LocalDateTimeFilter),
         ("category", ExactTextFilter),
         ("account", RelatedFilter),
     )

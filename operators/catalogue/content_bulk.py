@@ -113,7 +113,7 @@ def items_text(number: int) -> str:
 class BulkChanges(AdminMixin[Content]):
     """Bulk actions of the content list."""
 
-    actions = ("archive", "unarchive", "assign_policy")
+    actions = ("archive", "restore", "assign_policy")
 
     @admin.action(description="Archive", permissions=["change"])
     def archive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
@@ -121,9 +121,9 @@ class BulkChanges(AdminMixin[Content]):
         return self.change(request, queryset, "Archive", ArchiveForm, effects)
 
     @admin.action(description="Restore from the archive", permissions=["change"])
-    def unarchive(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
+    def restore(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
         effects = ["Checks of them are decided by their policies again."]
-        return self.change(request, queryset, "Bring back", RestoreForm, effects)
+        return self.change(request, queryset, "Restore", RestoreForm, effects)
 
     @admin.action(description="Assign a policy", permissions=["change"])
     def assign_policy(self, request: HttpRequest, queryset: QuerySet[Content]) -> HttpResponse | None:
@@ -138,19 +138,19 @@ class BulkChanges(AdminMixin[Content]):
         self, request: HttpRequest, queryset: QuerySet[Content], verb: str, form: type[BulkForm], effects: list[str]
     ) -> HttpResponse | None:
         chosen = Selection.from_rows(selected_rows(queryset))
-        bound = self.bound(request, form, chosen)
+        bound = self.bind_form(request, form, chosen)
         if bound.is_bound and bound.is_valid():
             if bound.cleaned_data["concerned"] != chosen.digest:
                 messages.warning(request, "Other items match now. Check the number again.")
-                bound = self.bound(request, form, chosen, anew=True)
-            elif change := self.begun(request, queryset, verb, bound):
+                bound = self.bind_form(request, form, chosen, anew=True)
+            elif change := self.start_change(request, queryset, verb, bound):
                 if not change.is_over:
                     return redirect("admin:licensing_content_bulk", change.upload.token)
                 messages.success(request, describe_outcome(change))
                 return None  # back to the filtered list
         return self.ask(request, verb, chosen, bound, effects)
 
-    def bound(self, request: HttpRequest, form: type[BulkForm], chosen: Selection, anew: bool = False) -> BulkForm:
+    def bind_form(self, request: HttpRequest, form: type[BulkForm], chosen: Selection, anew: bool = False) -> BulkForm:
         names = ("action", "index", "select_across")
         initial: dict[str, object] = {name: request.POST.get(name, "") for name in names}
         initial |= {ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME), "concerned": chosen.digest}
@@ -162,7 +162,9 @@ class BulkChanges(AdminMixin[Content]):
         return bound_form
 
     @staticmethod
-    def begun(request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm) -> BulkChange | None:
+    def start_change(
+        request: HttpRequest, queryset: QuerySet[Content], verb: str, form: BulkForm
+    ) -> BulkChange | None:
         """Start the change and run its first step; None if that failed, with the error in the form."""
         change = BulkChange.begin(request, selected_rows(queryset), verb, *form.new_value())
         try:

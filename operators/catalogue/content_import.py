@@ -129,7 +129,14 @@ class PlanForm(StyledForm, forms.Form):
                 columns[target] = column
         defaults = {"type": cleaned["default_type"], "policyId": cleaned["default_policy"]}
         given_defaults = {name: value for name, value in defaults.items() if value}
-        return Plan(account_id, kind, columns, given_defaults, cleaned["allow_duplicates"], cleaned["dates"] or None)
+        return Plan(
+            account_id=account_id,
+            format=kind,
+            columns=columns,
+            defaults=given_defaults,
+            allow_duplicates=cleaned["allow_duplicates"],
+            dates=cleaned["dates"] or None,
+        )
 
 
 PLAN_SESSION_KEY = "import_plan"  # session entry with the last plan, for uploading a corrected file
@@ -170,7 +177,7 @@ class ContentImport(AdminMixin[Content]):
             file = form.cleaned_data["file"]
             kind = form.cleaned_data["format"]
             metadata: UploadMetadata = {"name": file.name[:255], "state": "preview", "columns": [], "read_as": None}
-            upload = Upload.keep(request, file.chunks(), metadata)
+            upload = Upload.store(request, file.chunks(), metadata)
             account_id = form.cleaned_data["account"].pk
             try:
                 columns, encoding = read_columns(upload.path("data"), kind)
@@ -199,38 +206,21 @@ class ContentImport(AdminMixin[Content]):
             messages.error(request, EXPIRED)
             return redirect("admin:licensing_content_import_items")
         upload, plan = upload_and_plan
-        columns = upload.metadata["columns"]
         posted = request.POST if {"preview", EDIT} & request.POST.keys() else None
+        columns = upload.metadata["columns"]
         form = PlanForm(posted, columns=columns, account_id=plan.account_id, initial=PlanForm.plan_values(plan))
         if upload.metadata["state"] == "preview" and request.method == "POST":
             if "import" in request.POST:
-                with suppress(InvalidRequest), upload.running() as file:
-                    if file is not None:
-                        store_outcome(upload, file, plan, dry_run=False)
+                run_import(upload, plan)
                 return redirect("admin:licensing_content_import", token)
             if form.is_bound and form.is_valid():
-                chosen = form.plan(plan.account_id, plan.format)
-                request.session[PLAN_SESSION_KEY] = asdict(chosen)
-                store_outcome(upload, upload.path("data"), chosen, dry_run=True)
+                change_plan(request, upload, form.plan(plan.account_id, plan.format))
                 return redirect("admin:licensing_content_import", token)
-        outcome = PreviewOutcome(**upload.metadata["outcome"])
-        tally = outcome.tally
-        context: dict[str, object] = {
-            "account": Account.objects.get(pk=plan.account_id),
-            "state": upload.metadata["state"],
-            "failure": upload.metadata.get("failure"),
-            "outcome": outcome,
-            "rows": sum(tally.values()),
-            "writes": tally.get("created", 0) + tally.get("updated", 0),
-            "columns": columns,
-            "read_as": upload.metadata.get("read_as"),
-            "labels": [TARGETS.get(target, target) for target in plan.columns],
-            "bad_rows": reverse("admin:licensing_content_bad_rows", args=[token]),
-            "items": list_url(Content, account__id__exact=plan.account_id),
-            "form": form,
-        }
         title = f"Import {upload.metadata['name']}"
-        return page(request, self, "operators/catalogue/import_preview.html", title=title, original=None, **context)
+        context = preview_context(upload, plan)
+        return page(
+            request, self, "operators/catalogue/import_preview.html", title=title, original=None, form=form, **context
+        )
 
     @heavy
     def import_bad_rows(self, request: HttpRequest, token: str) -> FileResponse:
@@ -264,6 +254,38 @@ def last_plan(request: HttpRequest, account_id: str, kind: str, columns: list[st
     kept = {target: column for target, column in last["columns"].items() if column in columns}
     matched = columns_by_name([name for name in columns if name not in kept.values()])
     return Plan(**{**last, "columns": {**matched, **kept}})
+
+
+def run_import(upload: Upload[UploadMetadata], plan: Plan) -> None:
+    """Run the import unless it runs already. If it fails, the upload records why, and its page says so."""
+    with suppress(InvalidRequest), upload.running() as file:
+        if file is not None:
+            store_outcome(upload, file, plan, dry_run=False)
+
+
+def change_plan(request: HttpRequest, upload: Upload[UploadMetadata], plan: Plan) -> None:
+    """Preview the import with another plan, and keep it for a corrected file."""
+    request.session[PLAN_SESSION_KEY] = asdict(plan)
+    store_outcome(upload, upload.path("data"), plan, dry_run=True)
+
+
+def preview_context(upload: Upload[UploadMetadata], plan: Plan) -> dict[str, object]:
+    """Return the template context of an import: its plan, and what it did or would do."""
+    outcome = PreviewOutcome(**upload.metadata["outcome"])
+    tally = outcome.tally
+    return {
+        "account": Account.objects.get(pk=plan.account_id),
+        "state": upload.metadata["state"],
+        "failure": upload.metadata.get("failure"),
+        "outcome": outcome,
+        "rows": sum(tally.values()),
+        "writes": tally.get("created", 0) + tally.get("updated", 0),
+        "columns": upload.metadata["columns"],
+        "read_as": upload.metadata.get("read_as"),
+        "labels": [TARGETS.get(target, target) for target in plan.columns],
+        "bad_rows": reverse("admin:licensing_content_bad_rows", args=[upload.token]),
+        "items": list_url(Content, account__id__exact=plan.account_id),
+    }
 
 
 def store_outcome(upload: Upload[UploadMetadata], file: Path, plan: Plan, *, dry_run: bool) -> None:

@@ -15,18 +15,18 @@ from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
 from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
-from operators.base.figures.choice import Choice
+from operators.base.figures.choice import FigureSelection
 from operators.base.figures.terms import CLASSES, format_sums
 from operators.base.links import Option
 
 # The colours of operators and crawlers.
 KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
-FURTHER = ""  # the column of all operators or crawlers beyond the first
-GROUPED = "by"  # the query's grouping of the chart
-BELOW = "below"  # the query's URL of the folder whose pages are shown
-DOWNLOAD = "operators.csv"
-COUNTS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
-MONEY = ["revenue", "revenueAtStake"]
+OTHERS_COLUMN = ""  # the column of all operators or crawlers beyond the first
+GROUPING_PARAMETER = "by"  # the query's grouping of the chart
+FOLDER_PARAMETER = "below"  # the query's URL of the folder whose pages are shown
+CSV_FILENAME = "operators.csv"
+COUNT_COLUMNS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
+MONEY_COLUMNS = ["revenue", "revenueAtStake"]
 
 
 class FolderRow(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Folders(Struct, frozen=True):
 
 def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
     """Return the table of operators as a file."""
-    lines = [COUNTS + MONEY if with_money else COUNTS]
+    lines = [COUNT_COLUMNS + MONEY_COLUMNS if with_money else COUNT_COLUMNS]
     for name, taker in report.operators:
         ratio = taker.crawls_per_referral
         crawls = taker.crawls
@@ -57,7 +57,7 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
             values += [format_sums(taker.revenue), format_sums(taker.at_stake)]
         lines.append([cell(value) for value in values])
     response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{DOWNLOAD}"'
+    response["Content-Disposition"] = f'attachment; filename="{CSV_FILENAME}"'
     return response
 
 
@@ -66,10 +66,10 @@ def read_grouping(text: str) -> By:
     return By(text) if text in list(By) else By.CLASS
 
 
-def groupings(chosen: By, choice: Choice) -> list[Option]:
+def groupings(chosen: By, choice: FigureSelection) -> list[Option]:
     options = []
     for grouping in By:
-        query = choice.query() | {GROUPED: grouping.value}
+        query = choice.query() | {GROUPING_PARAMETER: grouping.value}
         options.append(Option(f"by {grouping}", f"?{urlencode(query)}", grouping == chosen))
     return options
 
@@ -92,10 +92,10 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))
-        counts[bucket, name if name in names else FURTHER] += crawls.total
+        counts[bucket, name if name in names else OTHERS_COLUMN] += crawls.total
     shown_names = list(names)
     if len(ranked) > len(names):
-        shown_names.append(FURTHER)
+        shown_names.append(OTHERS_COLUMN)
     rows = []
     for bucket in window.buckets():
         numbers = [counts.get((bucket, name), 0) for name in shown_names]
@@ -107,11 +107,11 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 
-def visited_folders(choice: Choice, usage: Usage) -> Folders:
+def visited_folders(choice: FigureSelection, usage: Usage) -> Folders:
     """Return the folders and pages with most visits, one level below the chosen folder."""
     below = usage.selection.prefix
     rows = []
     for url, visits in top_folders(usage):
         is_folder = url.endswith("/") and url != below
-        rows.append(FolderRow(url, visits, urlencode({**choice.query(), BELOW: url}) if is_folder else ""))
+        rows.append(FolderRow(url, visits, urlencode({**choice.query(), FOLDER_PARAMETER: url}) if is_folder else ""))
     return Folders(below, urlencode(choice.query()), rows)

@@ -12,9 +12,9 @@ from kit.values import ids
 from licensing.access.filters import begins_with, is_page, recorded_fact
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from licensing.sites.models import Site
-from operators.base.filters import MomentFilter, OptionsFilter
+from operators.base.filters import LocalDateTimeFilter, OptionsFilter
 from operators.base.mixins import AdminMixin
-from operators.base.scope import listed_id, request_scope
+from operators.base.scope import listed_account_id, request_scope
 
 MAX_SCANNED = 50_000
 MAX_SITES = 500  # to choose from
@@ -25,7 +25,7 @@ UNMET = "unmet_demand"
 AND_MORE = "*"
 
 
-class RecordedFilter(MomentFilter):
+class RecordedFilter(LocalDateTimeFilter):
     """Filters by id, too, because partitions are by id; a decision's time and id are close."""
 
     SLACK = timedelta(hours=1)
@@ -77,7 +77,7 @@ class SiteFilter(DropdownFilter):
         return bool(self.lookup_choices)
 
     def lookups(self, request: HttpRequest, model_admin: AdminMixin[AccessEvent]) -> list[tuple[str, str]]:
-        chosen = listed_id(request)
+        chosen = listed_account_id(request)
         sites = request_scope(request).narrow(Site.objects.select_related("account").order_by("host", "pk"))
         sites = sites if chosen is None else sites.filter(account_id=chosen)
         shown_sites = list(sites[:MAX_SITES])

@@ -1,6 +1,7 @@
 """A decision's page: verdict, reason, requester, item, time, rule and charge."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
 
 from django.forms import Media, ModelForm
 from django.http import HttpRequest
@@ -9,6 +10,8 @@ from msgspec import Struct
 
 from analytics.models import AccessEvent, LedgerEntry
 from licensing.access.deciding import Answer
+from licensing.access.recorded_decisions import recorded_answers
+from licensing.access.rendering import present
 from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.describe_rule import RuleJson, describe_rule
 from licensing.policies.models import PolicyRevision
@@ -16,7 +19,7 @@ from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url
 from operators.base.model_admin import ScopedAdmin
 from operators.policies.descriptions import rule_name
-from operators.policies.trial import Side, build_side
+from operators.policies.trial import DecisionSide, build_side
 
 
 class Verdict(Struct, frozen=True):
@@ -26,12 +29,26 @@ class Verdict(Struct, frozen=True):
     policy_link: str  # empty without a policy, or if it was deleted
     rule: str  # such as "Rule 2"; empty if none matched
     sentence: str  # the rule in words
-    side: Side
+    side: DecisionSide
     entry: str  # link to the ledger entry of its charge; empty without permission
 
 
+class PresentedDecision(Struct, frozen=True):
+    """What the page of a decision shows beside the record."""
+
+    answer: Answer
+    shown: Mapping[str, Any]  # the API's decision object
+    price: tuple[int, str] | None  # millionths and currency
+
+
+class EventOnPage(Protocol):
+    """An AccessEvent of `DecisionPage.get_object`. It keeps the decision, because Django passes only it to columns."""
+
+    presented: PresentedDecision
+
+
 class DecisionPage(ScopedAdmin[AccessEvent]):
-    """A ModelAdmin whose `get_object` adds the original answer."""
+    """A ModelAdmin whose `get_object` adds the decision as `presented`."""
 
     change_form_outer_before_template = "operators/catalogue/decision.html"
 
@@ -39,11 +56,18 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
     def media(self) -> Media:
         return super().media + Media(css={"all": ["operators/policy.css"]})
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
+        event = super().get_object(request, object_id, from_field)
+        if event is not None:
+            [answer] = recorded_answers([event], explained=True)
+            cast(EventOnPage, event).presented = PresentedDecision(answer, present(answer), answer.decision.price)
+        return event
+
     def form_context(self, request: HttpRequest, form: ModelForm, obj: AccessEvent | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
         if obj is not None:
             may_see_entries = request.user.has_perm("analytics.view_ledgerentry")
-            context["verdict"] = build_verdict(obj, vars(obj)["answer"], may_see_entries)
+            context["verdict"] = build_verdict(obj, cast(EventOnPage, obj).presented.answer, may_see_entries)
         return context
 
 

@@ -1,8 +1,7 @@
 """Recorded decisions: searchable by id, newest first, each with its trace in words."""
 
-from collections.abc import Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin
@@ -19,8 +18,6 @@ from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
 from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
-from licensing.access.recorded_decisions import recorded_answers
-from licensing.access.rendering import present
 from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
@@ -28,16 +25,16 @@ from operators.base.links import Option
 from operators.base.lists import time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
-from operators.base.scope import NEEDED, listed_id, may_try, request_scope
+from operators.base.scope import CHECK_PERMISSIONS, listed_account_id, may_check_access, request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
-from operators.catalogue.decision_page import DecisionPage
+from operators.catalogue.decision_page import DecisionPage, EventOnPage
 from operators.customers.refunds import RefundableCharge, RefundButton
 
-OF_ONE = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})  # filters
+SINGLE_OBJECT_FILTERS = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})
 # The columns of a file with decisions.
-EXPORTED = {
+EXPORTED_COLUMNS = {
     "id": attrgetter("pk"),
     "created": attrgetter("created"),
     "allowed": attrgetter("allowed"),
@@ -71,24 +68,17 @@ class DecisionList(BoundedChangeList):
         return outcomes
 
 
-class PresentedDecision(Protocol):
-    """A decision with the attributes that its page uses."""
-
-    shown: Mapping[str, Any]  # the API's decision object
-    price: tuple[int, str] | None  # millionths and currency
-
-
 @admin.register(AccessEvent)
 class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[AccessEvent], ListExport[AccessEvent]):
     empty_state = EmptyState(
         "A decision is recorded for each check: by POST /v1/access/check, or by a proxy at the edge.",
         "Try a check",
         "check_access",
-        NEEDED,
+        CHECK_PERMISSIONS,
     )
-    list_display = ("when", "outcome", "what", "requester", "asked_for", "account")
+    list_display = ("when", "outcome", "page_or_item", "requester", "asked_for", "account")
     list_select_related = ("account", "content", "requester", "policy")
-    phone_row_title = "what"
+    phone_row_title = "page_or_item"
     phone_row_columns = {"outcome": "", "requester": "", "when": ""}
     list_filter = (
         ("created", RecordedFilter),
@@ -102,22 +92,22 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     list_before_template = "operators/catalogue/outcomes.html"
     search_help_text = "A full dec_ id, or the start of a customer's id or name."
     actions_list = ("export_items",)
-    actions_detail = ("again", "refund", "adjust")
+    actions_detail = ("decide_again", "refund", "adjust")
     refund_names = "of_decision"
     export_name = "decisions"
-    export_columns = (*EXPORTED, *EXPORTED_FACTS)
+    export_columns = (*EXPORTED_COLUMNS, *EXPORTED_FACTS)
     export_related = ("content", "requester")
     sortable_by = ("when", "outcome", "asked_for")
     fields = readonly_fields = (
-        "identifier", "account", "asked_for", "granted", "licence", "rate", "refunds", "facts_in_words",
+        "identifier", "account", "asked_for", "granted", "licence", "rate_limit", "refunds", "facts_in_words",
     )  # fmt: skip
     when = time_column("When", "created", TO_SECOND)
     rights: ClassVar = {"refunds": "analytics.view_ledgerentry"}
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
-        is_of_one = request_scope(request).only_account() or listed_id(request) or OF_ONE & request.GET.keys()
-        return ORDER_BY_TIME if is_of_one else ORDER_BY_ID
+        account_id = request_scope(request).only_account() or listed_account_id(request)
+        return ORDER_BY_TIME if account_id or SINGLE_OBJECT_FILTERS & request.GET.keys() else ORDER_BY_ID
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
         return HistoryQuerySet.covering(super().get_queryset(request))
@@ -128,22 +118,14 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
         exported = []
         for event in rows:
-            row = {name: read(event) for name, read in EXPORTED.items()}
+            row = {name: read(event) for name, read in EXPORTED_COLUMNS.items()}
             row["created"] = render_timestamp(event.created)
             exported.append(row | {name: event.facts.get(name) for name in EXPORTED_FACTS})
         return exported
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> AccessEvent | None:
-        event = super().get_object(request, object_id, from_field)
-        if event is not None:
-            [answer] = recorded_answers([event], explained=True)
-            vars(event).update(answer=answer, shown=present(answer), price=answer.decision.price)
-        return event
-
-    def refundable_charge(self, event: Any) -> RefundableCharge | None:
-        if event.price:
-            return RefundableCharge(event.account_id, Charge("decision", event.pk), event.price[1])
-        return None
+    def refundable_charge(self, event: AccessEvent) -> RefundableCharge | None:
+        price = cast(EventOnPage, event).presented.price
+        return RefundableCharge(event.account_id, Charge("decision", event.pk), price[1]) if price else None
 
     def about(self, event: AccessEvent) -> str:
         return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"
@@ -153,10 +135,10 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return event.permission
 
     def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return may_try(request)
+        return may_check_access(request)
 
     @action(description="Decide this again now", icon="replay", permissions=["trying"], url_path="again")
-    def again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def decide_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         event = self.require_object(request, object_id)
         return redirect(f"{reverse('admin:check_access')}?{urlencode({'decision': event.pk})}")
 
@@ -171,7 +153,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return "denied", event.reason or "denied"
 
     @display(description="Content or page")
-    def what(self, event: AccessEvent) -> str:
+    def page_or_item(self, event: AccessEvent) -> str:
         """Return the item's title, and at the edge the page's address."""
         url = event.facts.get("url")
         if not isinstance(url, str):
@@ -190,12 +172,12 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return render_to_string("operators/catalogue/decision_facts.html", {"facts": labelled})
 
     @display(description="Permissions granted")
-    def granted(self, event: PresentedDecision) -> str:
-        return ", ".join(event.shown["permissions"]) or "none"
+    def granted(self, event: EventOnPage) -> str:
+        return ", ".join(event.presented.shown["permissions"]) or "none"
 
     @display(description="Licence behind it")
-    def licence(self, event: PresentedDecision) -> str:
-        license_ = event.shown["license"]
+    def licence(self, event: EventOnPage) -> str:
+        license_ = event.presented.shown["license"]
         if not license_:
             return "none"
         whose = "held by the service" if license_["source"] == "service" else "vouched for by the caller"
@@ -208,8 +190,8 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return None if charged is None else charged.refunds()
 
     @display(description="Rate limit of the rule")
-    def rate(self, event: PresentedDecision) -> str:
-        rate = event.shown["rateLimit"]
+    def rate_limit(self, event: EventOnPage) -> str:
+        rate = event.presented.shown["rateLimit"]
         if not rate:
             return "none"
         article = "an" if rate["period"] == "hour" else "a"

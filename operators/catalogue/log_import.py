@@ -128,7 +128,7 @@ class LogUploads(ServiceAdmin[Site]):
                 "format": form.cleaned_data["format_string"] or form.cleaned_data["format"],
                 "with_live": form.cleaned_data["with_live"],
             }
-            upload = Upload.keep(request, file.chunks(), metadata)
+            upload = Upload.store(request, file.chunks(), metadata)
             try:
                 store_import_result(upload, upload.path("data"), site, dry_run=True)
             except InvalidRequest as error:

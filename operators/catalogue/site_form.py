@@ -7,7 +7,7 @@ from django import forms
 
 from licensing.sites.models import Site
 from licensing.sites.serializers import SiteSerializer
-from operators.base.fields import Lines, LinesField, lines
+from operators.base.fields import LineListField, LinesField, split_lines
 from operators.base.mixins import ServiceForm
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SiteRule(TypedDict):
     policyId: str | None
 
 
-class RuleLines(LinesField):
+class RuleLines(LineListField):
     """A rule per line: a pattern and, after a space, the id of its policy."""
 
     def prepare_value(self, value: object) -> object:
@@ -34,7 +34,7 @@ class RuleLines(LinesField):
         return value
 
     def to_python(self, value: str | None) -> list[SiteRule]:
-        return [parse_rule(line) for line in lines(value or "")]
+        return [parse_rule(line) for line in split_lines(value or "")]
 
 
 def parse_rule(line: str) -> SiteRule:
@@ -46,7 +46,7 @@ class SiteForm(ServiceForm):
     serializer = SiteSerializer
 
     host = forms.CharField(max_length=253, help_text="For example news.example.")
-    aliases = Lines(
+    aliases = LinesField(
         required=False, help_text="Further hosts with the same pages, one per line, such as www.news.example."
     )
     rules = RuleLines(

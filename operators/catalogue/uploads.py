@@ -73,7 +73,7 @@ class Upload(Generic[MetadataT]):
         self.metadata = metadata
 
     @classmethod
-    def keep(cls, request: HttpRequest, chunks: Iterable[bytes], metadata: MetadataT) -> "Upload[MetadataT]":
+    def store(cls, request: HttpRequest, chunks: Iterable[bytes], metadata: MetadataT) -> "Upload[MetadataT]":
         purge()
         upload = cls(secrets.token_urlsafe(32), signed_in(request).pk, metadata)
         with upload.open_for_writing("data") as file:
@@ -128,7 +128,7 @@ class Upload(Generic[MetadataT]):
             file.write(json.dumps({**self.metadata, "owner": self.owner}).encode())
         self.path("draft").replace(self.path("json"))
 
-    def take(self) -> Path | None:
+    def take_file(self) -> Path | None:
         """Return the file to the first caller; a concurrent second one gets None."""
         try:
             return self.path("data").rename(self.path("taken"))
@@ -141,7 +141,7 @@ class Upload(Generic[MetadataT]):
 
         An exception makes the state `failed`. The lease ends with the process, however that ends.
         """
-        file = self.take()
+        file = self.take_file()
         if file is None:
             yield None
             return

@@ -25,17 +25,17 @@ from licensing.visits.report import VisitorReport, visitor_report
 from operators.base.figures.charts import CHART_FILES
 from operators.base.figures.choice import (
     MAX_ACCOUNTS,
-    Choice,
+    FigureSelection,
     chosen_window,
     days_in_words,
-    read_choice,
+    read_selection,
     window_filter,
 )
 from operators.base.links import list_url
 from operators.base.pages import EmptyState
 from operators.catalogue.crawls import (
-    BELOW,
-    GROUPED,
+    FOLDER_PARAMETER,
+    GROUPING_PARAMETER,
     Folders,
     groupings,
     operators_csv,
@@ -48,7 +48,7 @@ PERMISSION = "analytics.view_accessevent"
 MAX_URL = 2_048  # characters of a folder to look into
 MONEY_PERMISSION = "analytics.view_ledgerentry"
 
-NOBODY = EmptyState(
+NO_VISITORS_YET = EmptyState(
     "Visitors appear here once a proxy asks about a site. Add a site first.",
     "Add a site",
     "licensing_site_add",
@@ -67,7 +67,7 @@ class Reports(Struct, frozen=True):
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if not request.user.has_perm(PERMISSION):
         raise PermissionDenied
-    choice = read_choice(request)
+    choice = read_selection(request)
     sees_money = request.user.has_perm(MONEY_PERMISSION)
     table = current_table.get()
     context: dict[str, object] = {
@@ -75,7 +75,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         "title": "Crawlers and other visitors",
         "choice": choice,
         "most_accounts": MAX_ACCOUNTS,
-        "empty_state": NOBODY.render(request),
+        "empty_state": NO_VISITORS_YET.render(request),
         "table": table,
         "verified_by_address": sum(bool(crawler.addresses) for crawler in table.crawlers),
         "verified_by_name": sum(bool(crawler.hosts) for crawler in table.crawlers),
@@ -86,8 +86,8 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     }
     if choice.accounts:
         visited = VisitSelection(choice.account_ids, whole_days(chosen_window(choice, timezone.now())))
-        by = read_grouping(request.GET.get(GROUPED, ""))
-        below = with_https(request.GET.get(BELOW, "")[:MAX_URL])
+        by = read_grouping(request.GET.get(GROUPING_PARAMETER, ""))
+        below = with_https(request.GET.get(FOLDER_PARAMETER, "")[:MAX_URL])
         reading = Reading()
         reports = reading.read(lambda: read_reports(choice, visited, by, below))
         if "download" in request.GET:
@@ -98,13 +98,13 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 
 @read_snapshot()
-def read_reports(choice: Choice, visited: VisitSelection, by: By, below: str) -> Reports:
+def read_reports(choice: FigureSelection, visited: VisitSelection, by: By, below: str) -> Reports:
     usage = Usage(visited)
     folders = visited_folders(choice, usage.below(below))
     return Reports(crawler_report(usage, by), visitor_report(usage), folders)
 
 
-def figures(choice: Choice, window: Window, reports: Reports, by: By) -> dict[str, object]:
+def figures(choice: FigureSelection, window: Window, reports: Reports, by: By) -> dict[str, object]:
     crawls = reports.crawls
     report = reports.visitors
     return {

@@ -8,9 +8,9 @@ from analytics.ledger.refunds import KINDS, Charge
 from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry
 from kit.values import ids
-from operators.base.fields import Amount, Currency, text_field
+from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.times import Moment
+from operators.base.times import LocalDateTimeField
 from operators.customers.refunds import RefundableCharge
 
 
@@ -25,8 +25,8 @@ class AdjustmentForm(ServiceForm):
     }
 
     is_refund = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    amount = Amount(help_text="Negative to give back. To refund a charge, use its button Refund.")
-    currency = Currency()
+    amount = AmountField(help_text="Negative to give back. To refund a charge, use its button Refund.")
+    currency = CurrencyField()
     description = text_field("Reason", "It stays in the ledger.", max_length=500)
     of_fee = text_field(
         "Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.", required=False
@@ -38,7 +38,7 @@ class AdjustmentForm(ServiceForm):
     of_requester = text_field("Customer", "The customer's own id.", required=False)
     of_content = text_field("Item", "cnt_…", required=False)
 
-    occurred_at = Moment(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
+    occurred_at = LocalDateTimeField(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
 
     class Meta:
         model = LedgerEntry

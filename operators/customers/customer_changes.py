@@ -27,7 +27,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
-from operators.base.suggesting import SCRIPT, Kind, with_suggestions
+from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
 from operators.customers.customer_list import obligations
 
 
@@ -71,7 +71,7 @@ class MergeForm(forms.Form):
 
 def merge_form(account_id: str) -> type[MergeForm]:
     """Return the form with suggestions of the account's customers."""
-    fields = with_suggestions(MergeForm.base_fields, {"into": Kind.REQUESTER}, account_id)
+    fields = with_suggestions(MergeForm.base_fields, {"into": SuggestionKind.REQUESTER}, account_id)
     return type("MergeIntoForm", (MergeForm,), fields)
 
 

@@ -26,14 +26,14 @@ from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
-from operators.base.figures.terms import fee
+from operators.base.figures.terms import fee_text
 from operators.base.filters import OptionsFilter
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
 
-MOST_FEES = 5  # shown, the nearest first
+MAX_FEES = 5  # shown, the nearest first
 
 
 def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
@@ -113,18 +113,18 @@ def coming_fees(requester: Requester) -> str:
     """Return the next fee of each licence, the nearest first."""
     licenses = License.objects.filter(requester=requester, next_fee_at__isnull=False).order_by("next_fee_at", "pk")
     shown = [
-        f"{fee(held)}, next on {time_in_words(held.next_fee_at)}"
-        for held in licenses[: MOST_FEES + 1]
+        f"{fee_text(held)}, next on {time_in_words(held.next_fee_at)}"
+        for held in licenses[: MAX_FEES + 1]
         if held.next_fee_at is not None
     ]
-    if len(shown) > MOST_FEES:
-        shown[MOST_FEES:] = ["and further ones"]
+    if len(shown) > MAX_FEES:
+        shown[MAX_FEES:] = ["and further ones"]
     return "; ".join(shown) or "none"
 
 
-FIGURES = "list_figures"  # the attribute of a listed customer
-MOST_TYPES = 3  # licence types to name
-AMOUNTS = ("debt", "earned", "credit_left")  # columns to sort by
+FIGURES_ATTRIBUTE = "list_figures"  # the attribute of a listed customer
+MAX_TYPES = 3  # licence types to name
+AMOUNT_COLUMNS = ("debt", "earned", "credit_left")  # columns to sort by
 
 
 class ListFigures(Struct):
@@ -135,8 +135,8 @@ class ListFigures(Struct):
     last_access: datetime | None = None
 
     def licences_in_words(self) -> str | None:
-        named = ", ".join(sorted(self.licence_types)[:MOST_TYPES])
-        more = len(self.licence_types) - MOST_TYPES
+        named = ", ".join(sorted(self.licence_types)[:MAX_TYPES])
+        more = len(self.licence_types) - MAX_TYPES
         return f"{named} and {more} more" if more > 0 else named or None
 
     def amounts_in_words(self, name: str) -> str | None:
@@ -165,11 +165,11 @@ class CustomerChangeList(BoundedChangeList):
     """Fills in the figures of the listed customers, and can sort by amounts, which are not columns of their table."""
 
     result_list: Iterable[Requester]
-    by_amount = ""  # one of AMOUNTS, after "-" if descending
+    by_amount = ""  # one of AMOUNT_COLUMNS, after "-" if descending
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Requester]) -> list[str]:
         ordering: list[str] = super().get_ordering(request, queryset)
-        amounts = [name for name in ordering if name.removeprefix("-") in AMOUNTS]
+        amounts = [name for name in ordering if name.removeprefix("-") in AMOUNT_COLUMNS]
         self.by_amount = amounts[0] if amounts else ""
         return [name for name in ordering if name not in amounts]
 
@@ -181,7 +181,7 @@ class CustomerChangeList(BoundedChangeList):
         rows = self.sorted_page() if self.by_amount and not self.unsorted else list(self.result_list)
         figures = list_figures([requester.pk for requester in rows])
         for requester in rows:
-            setattr(requester, FIGURES, figures[requester.pk])
+            setattr(requester, FIGURES_ATTRIBUTE, figures[requester.pk])
         self.result_list = rows
 
     def sorted_page(self) -> list[Requester]:

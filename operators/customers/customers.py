@@ -38,7 +38,7 @@ from operators.base.searching import find_requesters
 from operators.base.times import shown_time
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
-    FIGURES,
+    FIGURES_ATTRIBUTE,
     BalanceFilter,
     CustomerChangeList,
     KindFilter,
@@ -50,9 +50,9 @@ from operators.customers.customer_list import (
 from operators.customers.refunds import RefundPage
 from operators.customers.top_ups import top_up_question
 
-NOT_AFTER_MERGES = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
-MOST_MERGED = 20  # customers named on the page of the one that they were merged into
-IN_CARD = ("edit", "merge", "erase")  # actions whose links are in the card "Who it is": the bar has no room for them
+ACTIONS_BEFORE_MERGE = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
+MAX_MERGED = 20  # customers named on the page of the one that they were merged into
+CARD_ACTIONS = ("edit", "merge", "erase")  # linked in the card "Who it is": the bar has no room for them
 
 
 def figure_column(
@@ -60,13 +60,13 @@ def figure_column(
 ) -> Callable[[object, Requester], str | None]:
     @display(description=title, ordering=ordering, empty_value=empty)
     def column(admin: object, requester: Requester) -> str | None:
-        return show(getattr(requester, FIGURES))
+        return show(getattr(requester, FIGURES_ATTRIBUTE))
 
     return column
 
 
 def amount_column(title: str, name: str, empty: str = "none") -> Callable[[object, Requester], str | None]:
-    """Return a column of one of the list's AMOUNTS."""
+    """Return a column of one of the list's AMOUNT_COLUMNS."""
     return figure_column(title, methodcaller("amounts_in_words", name), name, empty)
 
 
@@ -113,7 +113,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
         "refund",
         "charge",
         "statement",
-        *IN_CARD,
+        *CARD_ACTIONS,
     )
     rights = {"decisions": "analytics.view_accessevent"}
     column_rights: ClassVar = {
@@ -170,9 +170,9 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
         requester = self.get_object(request, unquote(object_id))
-        hidden: tuple[str, ...] = IN_CARD
+        hidden: tuple[str, ...] = CARD_ACTIONS
         if requester is not None and requester.merged_into_id is not None:
-            hidden += NOT_AFTER_MERGES
+            hidden += ACTIONS_BEFORE_MERGE
         shown = super().get_actions_detail(request, object_id)
         return [one for one in shown if not one.action_name.endswith(hidden)]
 
@@ -209,7 +209,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
             who["Last access"] = self.last_access(requester)
         links = {}
         if self.has_changing_permission(request):
-            names = IN_CARD if requester.merged_into is None else set(IN_CARD) - set(NOT_AFTER_MERGES)
+            names = CARD_ACTIONS if requester.merged_into is None else set(CARD_ACTIONS) - set(ACTIONS_BEFORE_MERGE)
             urls = ((name, f"admin:licensing_requester_{name}") for name in names)
             links = {name.capitalize(): reverse(url, args=[requester.pk]) for name, url in urls}
         of_one = cast("dict[str, object]", shown["of_one"])
@@ -273,7 +273,7 @@ def merges(requester: Requester) -> SafeString:
     """Say which decisions and charges are under another customer because of a merge."""
     if requester.merged_into is not None:
         return format_html("Since its merge, decisions and charges are under {}.", link_to(requester.merged_into))
-    links = format_html_join(", ", "{}", ((link_to(one),) for one in requester.merged_ones[:MOST_MERGED]))
+    links = format_html_join(", ", "{}", ((link_to(one),) for one in requester.merged_ones[:MAX_MERGED]))
     if not links:
         return links
     return format_html("Decisions and charges from before a merge are under {}.", links)

@@ -25,14 +25,14 @@ from kit.values.currencies import in_full
 from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
-from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, LocalDateTimeFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.links import link_to
 from operators.base.lists import amount_column, time_column
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
-from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentForm
 from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
@@ -67,8 +67,8 @@ class LedgerAdmin(
         ("currency", ExactTextFilter),
         CountsInFilter,
         BookedInFilter,
-        ("occurred_at", MomentFilter),
-        ("created", MomentFilter),
+        ("occurred_at", LocalDateTimeFilter),
+        ("created", LocalDateTimeFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -94,10 +94,10 @@ class LedgerAdmin(
     )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {
-        "of_license": Kind.LICENSE,
-        "of_requester": Kind.REQUESTER,
-        "of_content": Kind.ITEM,
-        "license_type": Kind.LICENSE_TYPE,
+        "of_license": SuggestionKind.LICENSE,
+        "of_requester": SuggestionKind.REQUESTER,
+        "of_content": SuggestionKind.ITEM,
+        "license_type": SuggestionKind.LICENSE_TYPE,
     }
 
     def get_search_results(

@@ -26,16 +26,16 @@ from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
-from operators.base.fields import Amount, Currency, Values, choice_field, text_field
-from operators.base.filters import ExactTextFilter, MomentFilter, RelatedFilter
+from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
+from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
-from operators.base.suggesting import Kind, SuggestingAdmin
-from operators.base.times import Moment, shown_time
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind
+from operators.base.times import LocalDateTimeField, shown_time
 from operators.customers.customer_list import balance_in_words, open_balances
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
@@ -47,9 +47,9 @@ class PaymentForm(ServiceForm):
 
     requester_own_id = text_field("Customer", "The customer's own id.")
     kind = choice_field("It is", KINDS, initial=PaymentKind.PAYMENT.value)
-    amount = Amount(help_text="A positive amount, also for a payout.")
-    currency = Currency()
-    received_at = Moment(label="Received", help_text="Default: now.")
+    amount = AmountField(help_text="A positive amount, also for a payout.")
+    currency = CurrencyField()
+    received_at = LocalDateTimeField(label="Received", help_text="Default: now.")
 
     class Meta:
         model = Payment
@@ -98,7 +98,7 @@ class PaymentAdmin(
     phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
         ("currency", ExactTextFilter),
-        ("received_at", MomentFilter),
+        ("received_at", LocalDateTimeFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -121,7 +121,7 @@ class PaymentAdmin(
     received = time_column("Received", "received_at")
     recorded = time_column("Recorded", "created")
     autocomplete_fields = ("account",)
-    suggested: ClassVar = {"requester_own_id": Kind.REQUESTER}
+    suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Return payments without their voids, which are shown with them."""

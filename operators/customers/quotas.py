@@ -17,7 +17,7 @@ from kit.values.currencies import in_full
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
-from operators.base.fields import Amount, choice_field, validate_fields
+from operators.base.fields import AmountField, choice_field, validate_fields
 
 DENY, CHARGE = "deny", "charge"
 AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]
@@ -37,7 +37,7 @@ class QuotaFields(forms.Form):
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     afterwards = choice_field("Further accesses are", AFTERWARDS, required=False)
-    most_owed = Amount(
+    most_owed = AmountField(
         required=False,
         label="Until this is owed",
         help_text="In the currency per access. Once it is owed, further accesses are denied.",

@@ -37,8 +37,8 @@ from operators.base.pages import page
 from operators.base.times import shown_time
 
 ADD_ENTRY = "admin:analytics_ledgerentry_add"
-MOST_REFUNDS = 20  # refunds shown; the ledger lists all
-MOST_CHARACTERS = 500  # of a reason
+MAX_REFUNDS = 20  # refunds shown; the ledger lists all
+MAX_CHARACTERS = 500  # of a reason
 
 
 class RefundableCharge(NamedTuple):
@@ -63,7 +63,7 @@ class RefundableCharge(NamedTuple):
         booked = refunds_of(self.account_id, self.charge).filter(currency=self.currency).order_by("-created", "-pk")
         rows = (
             (link_to(entry, in_full(entry.amount, entry.currency)), shown_time(entry.created), entry.description or "")
-            for entry in booked[:MOST_REFUNDS]
+            for entry in booked[:MAX_REFUNDS]
         )
         listed = format_html_join("", "<div>{} on {} {}</div>", rows)
         return format_html("{}<div>{}.</div>", listed, self.in_words())
@@ -115,7 +115,7 @@ class RefundButton(ScopedAdmin[ModelT]):
 
     def adjustment(self, obj: ModelT, what: str, **fields: str) -> HttpResponse:
         """Redirect to an adjustment's form about the object; `what` begins its reason."""
-        reason = f"{what}: {self.about(obj)}"[:MOST_CHARACTERS]
+        reason = f"{what}: {self.about(obj)}"[:MAX_CHARACTERS]
         return filled_in(ADD_ENTRY, obj, {**fields, "description": reason, **self.refund_fields(obj)})
 
 
@@ -139,9 +139,9 @@ def was_prepaid(saved: LedgerEntry) -> bool:
 
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
-MOST_LICENSES, MOST_DECISIONS = 200, 1_000
-MOST_ENTRIES = 1_000  # of prices and fees
-MOST_SHOWN = 50  # charges
+MAX_LICENSES, MAX_DECISIONS = 200, 1_000
+MAX_ENTRIES = 1_000  # of prices and fees
+MAX_SHOWN = 50  # charges
 
 
 def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]]:
@@ -150,7 +150,7 @@ def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]
     Charges of customers merged into this one are included.
     """
     numbers = requester.numbers
-    entries = [*prices(numbers), *accesses(numbers)]
+    entries = [*price_entries(numbers), *access_entries(numbers)]
     balances_by_charge = balances_of(entries)
     refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency
     for entry in entries:
@@ -160,19 +160,19 @@ def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]
     return list(refundable.values())
 
 
-def prices(numbers: list[int]) -> list[LedgerEntry]:
+def price_entries(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the prices and fees of the requesters' newest licences, newest first."""
     licenses = License.objects.filter(requester__in=numbers).order_by("-pk").values_list("pk", flat=True)
     entries = LedgerEntry.objects.filter(
-        license__in=list(licenses[:MOST_LICENSES]), decision__isnull=True, type__in=(EntryType.LICENSE, EntryType.FEE)
+        license__in=list(licenses[:MAX_LICENSES]), decision__isnull=True, type__in=(EntryType.LICENSE, EntryType.FEE)
     )
-    return list(entries.order_by("-created", "-pk")[:MOST_ENTRIES])
+    return list(entries.order_by("-created", "-pk")[:MAX_ENTRIES])
 
 
-def accesses(numbers: list[int]) -> list[LedgerEntry]:
+def access_entries(numbers: list[int]) -> list[LedgerEntry]:
     """Return the entries of the charges of the requesters' newest decisions, newest first."""
     decisions = HistoryQuerySet.covering(AccessEvent.objects.filter(requester__in=numbers).order_by(*ORDER_BY_TIME))
-    charges = [usage_id(decision.pk) for decision in decisions[:MOST_DECISIONS]]
+    charges = [usage_id(decision.pk) for decision in decisions[:MAX_DECISIONS]]
     return list(LedgerEntry.objects.filter(pk__in=charges).select_related("content").order_by("-created", "-pk"))
 
 
@@ -199,8 +199,8 @@ class RefundPage(ScopedAdmin[Requester]):
             "operators/customers/refundable.html",
             title=f"Refund {requester}",
             original=requester,
-            charges=charges[:MOST_SHOWN],
-            has_more=len(charges) > MOST_SHOWN,
+            charges=charges[:MAX_SHOWN],
+            has_more=len(charges) > MAX_SHOWN,
             ledger=list_url(LedgerEntry, requester__id__exact=str(requester.pk)),
             back=change_url(requester),
         )

@@ -34,7 +34,7 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time
 
-MOST_DIGITS = 6  # of a page's number
+MAX_DIGITS = 6  # of a page's number
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -144,7 +144,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         self, request: HttpRequest, queryset: QuerySet[Statement], per_page: int, *_: object, **__: object
     ) -> StatementPaginator:
         paginator = StatementPaginator(queryset, per_page)
-        number = request.GET.get(PAGE, "")[:MOST_DIGITS]
+        number = request.GET.get(PAGE, "")[:MAX_DIGITS]
         if number.isdecimal():
             paginator.shown_page = max(1, int(number))
         return paginator

@@ -17,11 +17,19 @@ from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
-from operators.base.fields import Amount, Currency, Values, as_json, choice_field, text_field, validate_fields
+from operators.base.fields import (
+    AmountField,
+    CurrencyField,
+    Values,
+    as_json,
+    choice_field,
+    text_field,
+    validate_fields,
+)
 from operators.base.forms.asking import Question
 from operators.base.forms.confirmation import Confirmation
 from operators.base.tickets import TicketField
-from operators.base.times import Moment, time_in_words
+from operators.base.times import LocalDateTimeField, time_in_words
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -37,15 +45,15 @@ class TopUpForm(forms.Form):
 
     ticket = TicketField(Grant)
     wallet = choice_field("Credit in", [])
-    amount = Amount(label="Amount", help_text="The credit: money, or a number of accesses.")
+    amount = AmountField(label="Amount", help_text="The credit: money, or a number of accesses.")
     payment = choice_field("It is", PAYMENTS)
-    price = Amount(
+    price = AmountField(
         required=False,
         label="Paid for accesses",
         help_text="What the customer paid for a number of accesses. Empty for credit in money.",
     )
-    currency = Currency(required=False, label="Currency of what was paid")
-    expires_at = Moment(ends=True, label="Ends at", help_text="Empty: never.")
+    currency = CurrencyField(required=False, label="Currency of what was paid")
+    expires_at = LocalDateTimeField(ends=True, label="Ends at", help_text="Empty: never.")
     external_id = text_field(
         "Your own number",
         "Number of the order, invoice or transfer. The same number is added only once.",

@@ -9,7 +9,7 @@ from django import forms
 from analytics.wallets.models import RefillPeriod, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Amount, Values, choice_field, text_field
+from operators.base.fields import AmountField, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in RefillPeriod)]
@@ -20,12 +20,12 @@ UNIT_CHOICES = [*COMMON, *((one, one) for one in UNITS if (one, one) not in COMM
 class Terms(forms.Form):
     """A wallet's editable terms."""
 
-    refill_amount = Amount(required=False, label="Refill", help_text="Amount added at the start of each period.")
+    refill_amount = AmountField(required=False, label="Refill", help_text="Amount added at the start of each period.")
     refill_every = choice_field("How often", EVERY, required=False)
-    rollover_max = Amount(
+    rollover_max = AmountField(
         required=False, label="Rolls over at most", help_text="Unused credit kept at the next refill. Empty: 0."
     )
-    overdraft = Amount(
+    overdraft = AmountField(
         required=False,
         label="May go below 0 by",
         help_text="Amount that may be spent below 0 and billed later. Empty: 0.",

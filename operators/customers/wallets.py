@@ -24,13 +24,13 @@ from operators.base.links import link_to
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
-from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import shown_time
 from operators.customers.quotas import count_here
 from operators.customers.top_ups import top_up_question
 from operators.customers.wallet_forms import Terms, WalletForm, initial_terms, terms_in_body
 
-MOST_ENTRIES = 20
+MAX_ENTRIES = 20
 MINOR = Decimal("0.01")
 
 
@@ -54,7 +54,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     )  # fmt: skip
     fieldset_headings = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
-    suggested: ClassVar = {"requester_own_id": Kind.REQUESTER, "of_license": Kind.LICENSE}
+    suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER, "of_license": SuggestionKind.LICENSE}
     actions_detail = ("top_up", "change_terms")
     change_form_outer_before_template = "operators/customers/burn_down.html"
 
@@ -162,7 +162,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     @display(description="Grants")
     def grants(self, wallet: Wallet) -> str:
-        latest = list(wallet.grants.order_by("-created", "-pk")[:MOST_ENTRIES])
+        latest = list(wallet.grants.order_by("-created", "-pk")[:MAX_ENTRIES])
         rows = (
             (shown_time(one.created), in_units(one.amount, wallet.unit), one.kind, one.status,
              in_units(one.remaining, wallet.unit), one.external_id or "")
@@ -172,7 +172,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     @display(description="Entries")
     def entries(self, wallet: Wallet) -> str:
-        latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MOST_ENTRIES]
+        latest = WalletEntry.objects.filter(wallet=wallet).order_by("-created", "-pk")[:MAX_ENTRIES]
         rows = ((shown_time(one.created), one.type, in_units(one.amount, wallet.unit)) for one in latest)
         return format_html_join("", "<div>{}: {} {}</div>", rows) or "–"
 

@@ -20,7 +20,7 @@ from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
-from operators.base.suggesting import Kind, SuggestingAdmin
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.tickets import TicketField
 
 STATE_COLOURS = {"active": "success", "revoked": "default"}
@@ -60,7 +60,7 @@ class RevokedFilter(OptionsFilter[LicenseClient]):
 
 @admin.register(LicenseClient)
 class LicenseClientAdmin(SuggestingAdmin[LicenseClient], SecretAdmin[LicenseClient]):
-    suggested: ClassVar = {"requester_own_id": Kind.CUSTOMER}
+    suggested: ClassVar = {"requester_own_id": SuggestionKind.CUSTOMER}
     form = ClientForm
     empty_state = EmptyState("A crawler uses a client to get licence tokens, which it sends to the edge.")
     list_display = ("name", "requester", "account", "prefix", "state", "last_used_at", "created")

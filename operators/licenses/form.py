@@ -11,9 +11,9 @@ from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import Amount, Currency, Lines, editable_amount
+from operators.base.fields import AmountField, CurrencyField, LinesField, editable_amount
 from operators.base.mixins import ServiceForm
-from operators.base.times import Moment
+from operators.base.times import LocalDateTimeField
 from operators.customers.quotas import QuotaFields
 
 FEE = ("fee_amount", "fee_currency", "fee_every")
@@ -41,26 +41,28 @@ class LicenseForm(QuotaFields, ServiceForm):
         help_text="The customer's own id, as in checks. A new one is created.",
     )
     requester_name = forms.CharField(label="Customer's name", max_length=255, required=False)
-    content_ids = Lines(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
-    tags = Lines(help_text=f"Items with one of these tags. {EITHER}")
-    policy_ids = Lines(label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}")
-    price_amount = Amount(
+    content_ids = LinesField(label="Items", help_text=f"Ids (cnt_…). {EITHER}")
+    tags = LinesField(help_text=f"Items with one of these tags. {EITHER}")
+    policy_ids = LinesField(
+        label="Policies", help_text=f"Policy ids (pol_…): items with one of these policies. {EITHER}"
+    )
+    price_amount = AmountField(
         label="Price",
         required=False,
         help_text="On the statement of the month in which the licence is issued. Reports count it from its start.",
     )
-    price_currency = Currency(label="Currency of the price", required=False)
-    access_amount = Amount(
+    price_currency = CurrencyField(label="Currency of the price", required=False)
+    access_amount = AmountField(
         label="Price per access", required=False, help_text="The price of each access that this licence allows."
     )
-    access_currency = Currency(label="Currency per access", required=False)
+    access_currency = CurrencyField(label="Currency per access", required=False)
 
-    fee_amount = Amount(
+    fee_amount = AmountField(
         label="Recurring fee",
         required=False,
         help_text="Charged in advance at the start of each period, counted from the licence's start.",
     )
-    fee_currency = Currency(label="Currency of the fee", required=False)
+    fee_currency = CurrencyField(label="Currency of the fee", required=False)
     fee_every = forms.ChoiceField(
         label="Every",
         required=False,
@@ -68,8 +70,8 @@ class LicenseForm(QuotaFields, ServiceForm):
         help_text="A changed fee applies from the next period. Empty all three to end it.",
     )
 
-    starts_at = Moment(label="Starts at", help_text="Empty: now.")
-    expires_at = Moment(
+    starts_at = LocalDateTimeField(label="Starts at", help_text="Empty: now.")
+    expires_at = LocalDateTimeField(
         ends=True, label="Expires at", help_text="A date without a time includes that day. Empty: no end."
     )
 

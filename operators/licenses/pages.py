@@ -24,8 +24,8 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES
 from licensing.sites.models import Site
 from operators.base.fields import Values
-from operators.base.figures.terms import access_price, fee, price, scope, term
-from operators.base.filters import ExactTextFilter, MomentFilter, OptionsFilter, RelatedFilter
+from operators.base.figures.terms import access_price_text, fee_text, price_text, scope_text, term_text
+from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import change_url, list_url, text_link
@@ -75,7 +75,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
         StateFilter,
         ("license_type", ExactTextFilter),
         ("requester", RelatedFilter),
-        ("expires_at", MomentFilter),
+        ("expires_at", LocalDateTimeFilter),
         ("account", RelatedFilter),
     )
     search_fields = ("requester__requester_id",)
@@ -90,11 +90,11 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
         *TERMS,
         ("Since", {"fields": ("next_fee", "own_credit", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
-    covers = column("Covers", scope)
-    term = column("Term", term, ordering="expires_at")
-    price = column("Price", price, ordering="price_amount")
-    per_access = column("Per access", access_price, ordering="access_amount")
-    fee = column("Fee", fee, ordering="fee_amount")
+    covers = column("Covers", scope_text)
+    term = column("Term", term_text, ordering="expires_at")
+    price = column("Price", price_text, ordering="price_amount")
+    per_access = column("Per access", access_price_text, ordering="access_amount")
+    fee = column("Fee", fee_text, ordering="fee_amount")
     created_at = time_column("Issued", "created")
     updated_at = time_column("Changed", "updated")
     revoked = time_column("Revoked", "revoked_at", empty="no")
@@ -177,7 +177,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
             "It charges nothing per access, so no charges end.",
         ]
         if license_.access_amount is not None:
-            effects[1] = f"No access is charged by it any more ({access_price(license_)} each until now)."
+            effects[1] = f"No access is charged by it any more ({access_price_text(license_)} each until now)."
         if license_.next_fee_at is not None:
             effects.append("No further fee is charged.")
         effects += [
@@ -189,11 +189,11 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
             facts=[
                 ("Account", str(license_.account)),
                 ("Customer", f"{license_.requester} ({license_.requester.requester_id})"),
-                ("Covers", scope(license_)),
-                ("Term", term(license_)),
+                ("Covers", scope_text(license_)),
+                ("Term", term_text(license_)),
                 ("State", license_.state(timezone.now())),
-                ("Price", price(license_)),
-                ("Fee", fee(license_)),
+                ("Price", price_text(license_)),
+                ("Fee", fee_text(license_)),
             ],
             effects=effects,
             button="Revoke it",
@@ -214,7 +214,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
         return RefundableCharge(license_.account_id, Charge("license", license_.pk), license_.price_currency or "")
 
     def about(self, license_: License) -> str:
-        return f"licence of type {license_.license_type}, {term(license_)}"
+        return f"licence of type {license_.license_type}, {term_text(license_)}"
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -241,8 +241,8 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
     @display(description="Next fee")
     def next_fee(self, license_: License) -> str:
         if license_.next_fee_at:
-            return f"{fee(license_)}, next on {time_in_words(license_.next_fee_at)}"
-        return fee(license_)
+            return f"{fee_text(license_)}, next on {time_in_words(license_.next_fee_at)}"
+        return fee_text(license_)
 
     @display(description="In the ledger")
     def in_ledger(self, license_: License) -> str:

@@ -19,7 +19,7 @@ from licensing.content.models import Content
 from licensing.licenses.charges import build_ledger_entry, charged_terms
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
-from operators.base.figures.terms import NO_AMOUNT, access_price, fee, price, term
+from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
 from operators.base.forms.asking import Question
 from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
@@ -84,23 +84,23 @@ def describe_moment(moment: datetime) -> str:
 
 def describe_access_price(before: License | None, saved: License) -> list[str]:
     """Describe a new, changed or ended price per access."""
-    former_price = NO_AMOUNT if before is None else access_price(before)
-    if former_price == access_price(saved):
+    former_price = NO_AMOUNT if before is None else access_price_text(before)
+    if former_price == access_price_text(saved):
         return []
     if saved.access_amount is None:
         return ["It charges nothing per access any more."]
-    return [f"Each access that it allows is charged {access_price(saved)}."]
+    return [f"Each access that it allows is charged {access_price_text(saved)}."]
 
 
 def describe_fee(before: License | None, saved: License) -> list[str]:
     """Describe a new, changed or ended fee."""
-    former_fee = NO_AMOUNT if before is None else fee(before)
-    if former_fee == fee(saved):
+    former_fee = NO_AMOUNT if before is None else fee_text(before)
+    if former_fee == fee_text(saved):
         return []
     if saved.fee_amount is None:
         return ["No further fee is charged."]
     following = f" The next fee is due on {time_in_words(saved.next_fee_at)}." if saved.next_fee_at else ""
-    return [f"The fee of {fee(saved)} is charged in advance.{following}"]
+    return [f"The fee of {fee_text(saved)} is charged in advance.{following}"]
 
 
 def describe_coverage(license_: License) -> str:
@@ -142,10 +142,10 @@ def license_question(
             ("Customer", customer),
             ("Licence type", saved.license_type),
             ("Covers", describe_coverage(saved)),
-            ("Term", term(saved)),
-            ("Price", price(saved)),
-            ("Fee", fee(saved)),
-            ("Per access", access_price(saved)),
+            ("Term", term_text(saved)),
+            ("Price", price_text(saved)),
+            ("Fee", fee_text(saved)),
+            ("Per access", access_price_text(saved)),
         ],
         effects=[*effects, "It applies from the next check on."],
         warnings=warnings,
@@ -182,7 +182,7 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     sentences += describe_access_price(None, drafted)
     if drafted.fee_amount is not None and drafted.fee_every in FeeEvery.values:
         begin = "from the next period" if license_ else f"from {describe_moment(drafted.starts_at)}"
-        sentences.append(f"The fee of {fee(drafted)} is charged in advance, {begin}.")
+        sentences.append(f"The fee of {fee_text(drafted)} is charged in advance, {begin}.")
     if quota is not None:
         sentences += quota.in_words()
     return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])

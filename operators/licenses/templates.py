@@ -25,15 +25,15 @@ from operators.base.fields import SuggestingInput
 from operators.base.links import Option
 from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import listed_id, request_scope
-from operators.base.suggesting import Kind, SuggestingAdmin, offered_ids
+from operators.base.scope import listed_account_id, request_scope
+from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_account_ids
 from operators.customers.quotas import Quota
 from operators.licenses.question import build_preview, known_types, types_in_policies
 
-TEMPLATE = "template"  # name in the form's query
+TEMPLATE_PARAMETER = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
-RENEWED, DUPLICATED = "renew", "duplicate"  # names in the form's query
-KEPT = (
+RENEW_PARAMETER, DUPLICATE_PARAMETER = "renew", "duplicate"  # names in the form's query
+COPIED_FIELDS = (
     "license_type", "content_ids", "tags", "policy_ids",
     "price_amount", "price_currency", "access_amount", "access_currency", "fee_amount", "fee_currency", "fee_every",
 )  # fmt: skip
@@ -71,8 +71,8 @@ def template_options(request: HttpRequest) -> list[Option]:
     options = []
     for template in build_templates(timezone.now(), currency_of_form(request)):
         query = request.GET.copy()
-        query[TEMPLATE] = template.name
-        is_chosen = template.name == request.GET.get(TEMPLATE)
+        query[TEMPLATE_PARAMETER] = template.name
+        is_chosen = template.name == request.GET.get(TEMPLATE_PARAMETER)
         options.append(Option(template.title, f"?{query.urlencode()}", is_chosen))
     return options
 
@@ -80,7 +80,7 @@ def template_options(request: HttpRequest) -> list[Option]:
 def account_of_form(request: HttpRequest) -> Account | None:
     """Return the account that the form is for, as far as it is known."""
     scope = request_scope(request)
-    return scope.account(request.GET.get("account") or listed_id(request) or scope.sole_account() or "")
+    return scope.account(request.GET.get("account") or listed_account_id(request) or scope.sole_account() or "")
 
 
 def currency_of_form(request: HttpRequest) -> str:
@@ -118,7 +118,7 @@ def end_of_term(license_: License, start: datetime) -> datetime | None:
         return None
 
 
-def renewal(license_: License, now: datetime) -> dict[str, object]:
+def renewal_terms(license_: License, now: datetime) -> dict[str, object]:
     """Return the same terms, starting at the licence's end, or now if it has ended."""
     start = now if license_.expires_at is None else max(license_.expires_at, now)
     return {
@@ -140,7 +140,8 @@ def copied_terms(license_: License) -> dict[str, object]:
     """Return the terms as the form's values, with the monthly quota."""
     quota = Quota.from_license(license_)
     quota_fields = {} if quota is None else quota.as_fields()
-    return {"account": license_.account_id, **{name: getattr(license_, name) for name in KEPT}, **quota_fields}
+    terms = {name: getattr(license_, name) for name in COPIED_FIELDS}
+    return {"account": license_.account_id, **terms, **quota_fields}
 
 
 class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
@@ -149,10 +150,10 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
     change_form_outer_before_template = "operators/customers/license_templates.html"
     change_form_after_template = "operators/customers/license_form.html"
     suggested: ClassVar = {
-        "requester_own_id": Kind.CUSTOMER,
-        "content_ids": Kind.ITEM,
-        "tags": Kind.TAG,
-        "policy_ids": Kind.POLICY,
+        "requester_own_id": SuggestionKind.CUSTOMER,
+        "content_ids": SuggestionKind.ITEM,
+        "tags": SuggestionKind.TAG,
+        "policy_ids": SuggestionKind.POLICY,
     }
 
     class Media:
@@ -168,7 +169,7 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
         form = super().get_form(request, obj, change, **kwargs)
         if "license_type" in form.base_fields:
             form.base_fields["license_type"].widget = SuggestingInput(
-                lambda: known_types([obj.account_id] if obj is not None else offered_ids(request))
+                lambda: known_types([obj.account_id] if obj is not None else offered_account_ids(request))
             )
         return form
 
@@ -176,13 +177,13 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
         """Fill in the licence to renew or to duplicate, or a template with the only type that policies name."""
         now = timezone.now()
         terms: dict[str, object] = {}
-        if RENEWED in request.GET:
-            terms = renewal(self.require_object(request, request.GET[RENEWED]), now)
-        elif DUPLICATED in request.GET:
-            terms = duplicate(self.require_object(request, request.GET[DUPLICATED]), now)
+        if RENEW_PARAMETER in request.GET:
+            terms = renewal_terms(self.require_object(request, request.GET[RENEW_PARAMETER]), now)
+        elif DUPLICATE_PARAMETER in request.GET:
+            terms = duplicate(self.require_object(request, request.GET[DUPLICATE_PARAMETER]), now)
         else:
             terms |= super().get_changeform_initial_data(request)
-            chosen = terms.pop(TEMPLATE, "")
+            chosen = terms.pop(TEMPLATE_PARAMETER, "")
             for template in build_templates(now.replace(microsecond=0), currency_of_form(request)):
                 if template.name == chosen:
                     account = account_of_form(request)
@@ -210,11 +211,11 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
 
     @action(description="Renew", icon="autorenew", permissions=["renewing"], url_path="renew")
     def renew(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, RENEWED, self.require_object(request, object_id))
+        return self.filled_in(request, RENEW_PARAMETER, self.require_object(request, object_id))
 
     @action(description="Duplicate", icon="content_copy", permissions=["duplicating"], url_path="duplicate")
     def duplicate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self.filled_in(request, DUPLICATED, self.require_object(request, object_id))
+        return self.filled_in(request, DUPLICATE_PARAMETER, self.require_object(request, object_id))
 
     def filled_in(self, request: HttpRequest, how: str, license_: License) -> HttpResponse:
         source = f"the licence {license_.license_type} of {license_.requester}"

@@ -21,7 +21,7 @@ from operators.login.session_store import mark_session
 
 logger = logging.getLogger(__name__)
 
-GIVEN = "second_factor_given"  # attribute of the user who signs in
+SECOND_FACTOR_ATTRIBUTE = "second_factor_given"  # attribute of the user who signs in
 
 
 class LoginForm(AuthenticationForm):
@@ -52,7 +52,7 @@ class LoginForm(AuthenticationForm):
             if not second_factor.accepts(user, self.cleaned_data.get("code", "")):
                 # The same message as for a wrong password, so that guessing never confirms one.
                 raise self.get_invalid_login_error()
-            vars(user)[GIVEN] = True
+            setattr(user, SECOND_FACTOR_ATTRIBUTE, True)
 
     @property
     def address(self) -> Address | None:
@@ -100,4 +100,4 @@ class OwnPasswordForm(AdminOwnPasswordChangeForm):
 
 @receiver(user_logged_in)
 def note_login(sender: type[User], request: HttpRequest, user: User, **kwargs: object) -> None:
-    mark_session(request.session, second_factor=getattr(user, GIVEN, False))
+    mark_session(request.session, second_factor=getattr(user, SECOND_FACTOR_ATTRIBUTE, False))

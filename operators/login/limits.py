@@ -27,9 +27,9 @@ from kit.http.middleware import Address
 from kit.values.numbers import count_text
 
 ResponseT = TypeVar("ResponseT", bound=HttpResponse)
-QUARTER = 15 * 60
-PER_NAME = PER_BROWSER = PER_OPERATOR = (Window(10, QUARTER),)
-PER_ADDRESS = (Window(50, QUARTER),)  # people may share an address
+QUARTER_HOUR = 15 * 60
+PER_NAME = PER_BROWSER = PER_OPERATOR = (Window(10, QUARTER_HOUR),)
+PER_ADDRESS = (Window(50, QUARTER_HOUR),)  # people may share an address
 
 
 def bucket(kind: str, text: str) -> str:

@@ -17,7 +17,7 @@ from analytics.windows import DAY, Window, midnight
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
-from operators.base.figures.choice import BarRow, Choice, denial_rows, window_filter
+from operators.base.figures.choice import BarRow, FigureSelection, denial_rows, window_filter
 from operators.base.figures.terms import minor_units
 from operators.base.links import list_url
 
@@ -53,7 +53,7 @@ class Ranked(NamedTuple):
     figure_link: str
 
 
-def usage_figures(choice: Choice, window: Window) -> UsageFigures:
+def usage_figures(choice: FigureSelection, window: Window) -> UsageFigures:
     rows = usage_rows(choice.account_ids, window)
     report = usage_report(choice.account_ids, window, rows)
     filters = {**choice.account_filter, **window_filter("created", window)}
@@ -81,7 +81,7 @@ def ranked_by_requests(row: Mapping[str, Any], link: str) -> Ranked:
     return Ranked(row["id"], row.get("title") or row.get("name"), row["requests"], f"{row['requests']:,}", link)
 
 
-def ranking(choice: Choice, model: type[Content | Requester], rows: Sequence[Ranked]) -> list[BarRow]:
+def ranking(choice: FigureSelection, model: type[Content | Requester], rows: Sequence[Ranked]) -> list[BarRow]:
     """Return the rows, highest first. Shows a requester's id beside the name, because callers choose it."""
     return [
         BarRow(
@@ -96,7 +96,9 @@ def ranking(choice: Choice, model: type[Content | Requester], rows: Sequence[Ran
     ]
 
 
-def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: UnconvertedRevenue) -> RevenueFigures:
+def revenue_figures(
+    choice: FigureSelection, window: Window, now: datetime, unconverted: UnconvertedRevenue
+) -> RevenueFigures:
     report = revenue_report(choice.account_ids, window, choice.currency, now, unconverted)
     filters = {**choice.account_filter, **window_filter("occurred_at", window)}
     content = [ranked_by_revenue(choice, item, "") for item in report.by_content]  # the ledger has no list by item
@@ -132,11 +134,11 @@ def revenue_figures(choice: Choice, window: Window, now: datetime, unconverted: 
     )
 
 
-def ranked_by_revenue(choice: Choice, row: Earner, link: str) -> Ranked:
+def ranked_by_revenue(choice: FigureSelection, row: Earner, link: str) -> Ranked:
     return Ranked(row.id, row.name, row.revenue, minor_units(row.revenue, choice.currency), link)
 
 
-def revenue_chart(choice: Choice, window: Window, report: RevenueReport) -> Chart | None:
+def revenue_chart(choice: FigureSelection, window: Window, report: RevenueReport) -> Chart | None:
     if not any(amount for _, amount in report.series):
         return None
     rows = [

@@ -10,7 +10,7 @@ from accounts.models import Account, ApiKey
 from analytics.models import HourlyUsage, RecentUsage
 from licensing.content.models import Content
 from licensing.policies.models import Policy
-from operators.base.figures.choice import Choice
+from operators.base.figures.choice import FigureSelection
 
 STEPS: dict[type[Model], tuple[str, str]] = {  # what each step makes; its title and reason
     Account: ("Make an account", "It is one publisher, and owns everything below."),
@@ -29,14 +29,14 @@ class Step(Struct, frozen=True):
     link: str
 
 
-def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
+def first_steps(request: HttpRequest, choice: FigureSelection) -> list[Step] | None:
     """Return the steps, or None once there are decisions."""
     # in this order, because rows move from the first to the second
-    if exists(RecentUsage, choice) or exists(HourlyUsage, choice):
+    if accounts_have(RecentUsage, choice) or accounts_have(HourlyUsage, choice):
         return None
     steps = []
     for model, (title, why) in STEPS.items():
-        done = bool(choice.accounts) if model is Account else exists(model, choice)
+        done = bool(choice.accounts) if model is Account else accounts_have(model, choice)
         model_admin = admin.site._registry[model]
         link = ""
         if model_admin.has_add_permission(request):
@@ -47,6 +47,6 @@ def first_steps(request: HttpRequest, choice: Choice) -> list[Step] | None:
     return steps
 
 
-def exists(model: type[Model], choice: Choice) -> bool:
+def accounts_have(model: type[Model], choice: FigureSelection) -> bool:
     """Whether any of the accounts has one. One query: per account, PostgreSQL might read the whole table."""
     return bool(choice.accounts) and model._default_manager.filter(account_id__in=choice.account_ids).exists()

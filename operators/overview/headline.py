@@ -13,7 +13,7 @@ from analytics.revenue.report import UnconvertedRevenue
 from analytics.usage.daily_totals import DayTotals
 from analytics.windows import MICROSECOND, Window
 from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
-from operators.base.figures.choice import Choice, render_change, render_percent, window_filter
+from operators.base.figures.choice import FigureSelection, render_change, render_percent, window_filter
 from operators.base.figures.terms import minor_units
 from operators.base.links import list_url
 from operators.base.times import time_filter
@@ -79,7 +79,7 @@ class OverviewFigures(Struct):
 
 
 def earned_figures(
-    choice: Choice, window: Window, unconverted: UnconvertedRevenue, revenue: RevenueFigures
+    choice: FigureSelection, window: Window, unconverted: UnconvertedRevenue, revenue: RevenueFigures
 ) -> Earnings:
     """Return the revenue of a window.
 
@@ -110,7 +110,7 @@ def earned_figures(
     return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
 
 
-def refusal_figures(choice: Choice, window: Window, denials: Mapping[str, int]) -> RefusalFigures:
+def refusal_figures(choice: FigureSelection, window: Window, denials: Mapping[str, int]) -> RefusalFigures:
     """Return a window's denials by reason that a (larger) licence would have prevented."""
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
@@ -195,7 +195,11 @@ ATTENTION = (
 
 
 def notices(
-    request: HttpRequest, choice: Choice, window: Window, figures: OverviewFigures, attention: Mapping[str, object]
+    request: HttpRequest,
+    choice: FigureSelection,
+    window: Window,
+    figures: OverviewFigures,
+    attention: Mapping[str, object],
 ) -> list[Notice]:
     """Return notices for the visible parts of the page that need attention."""
     lines = []

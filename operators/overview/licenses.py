@@ -13,10 +13,10 @@ from analytics.windows import DAY
 from licensing.licenses.models import License, LicenseStatus
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
-from operators.base.figures.choice import Choice
+from operators.base.figures.choice import FigureSelection
 from operators.base.figures.terms import standing_first
 from operators.base.links import list_url
-from operators.base.scope import may_try
+from operators.base.scope import may_check_access
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
 from operators.overview.without_policy import MAX_SCANNED, newest_since
@@ -66,7 +66,8 @@ class DenialCounts:
         return "; ".join(Reason(reason).words for reason in self.reasons)
 
 
-def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) -> dict[str, object]:
+def license_attention_context(request: HttpRequest, choice: FigureSelection, now: datetime) -> dict[str, object]:
+    """Return the template context of the licences to look at; denied customers only for who may see decisions."""
     ending = list(ending_soon(choice.account_ids, now)[: MAX_ROWS + 1])
     ending_lists = []
     for days in (SOON, LATER):
@@ -79,7 +80,7 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
         "ending": [(license_, ((license_.expires_at or now) - now).days) for license_ in ending[:MAX_ROWS]],
         "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": ending_lists,
-        "tries_checks": may_try(request),
+        "tries_checks": may_check_access(request),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)
@@ -89,13 +90,17 @@ def licenses_to_look_after(request: HttpRequest, choice: Choice, now: datetime) 
 
 
 def ending_soon(account_ids: Iterable[str], now: datetime) -> QuerySet[License]:
-    """Return active licences that end within LATER days without a following one, soonest first."""
-    at_its_end = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
-    after_it = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
-    whole = Q(content_ids=[], tags=[], policy_ids=[])
-    same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
-    same_terms = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
-    following = same_terms.filter(at_its_end, after_it).filter(whole | same)
+    """Return active licences that end within LATER days without a following one, soonest first.
+
+    A following one is of the same customer and type, and covers the same or everything. It has begun by the end of the
+    first, and ends later or never.
+    """
+    has_begun = Q(status=LicenseStatus.ACTIVE, starts_at__lte=OuterRef("expires_at"))
+    ends_later = Q(expires_at=None) | Q(expires_at__gt=OuterRef("expires_at"))
+    covers_everything = Q(content_ids=[], tags=[], policy_ids=[])
+    covers_the_same = Q(**{name: OuterRef(name) for name in ("content_ids", "tags", "policy_ids")})
+    same_type = License.objects.filter(requester=OuterRef("requester"), license_type=OuterRef("license_type"))
+    following = same_type.filter(has_begun, ends_later).filter(covers_everything | covers_the_same)
     ending = License.objects.filter(
         account_id__in=list(account_ids),
         status=LicenseStatus.ACTIVE,

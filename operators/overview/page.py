@@ -26,14 +26,14 @@ from licensing.sites.models import Site
 from licensing.sites.refused_proxies import is_refused
 from operators.access.refused_proxies import is_over, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
-from operators.base.figures.choice import MAX_ACCOUNTS, Choice, chosen_window, days_in_words, read_choice
+from operators.base.figures.choice import MAX_ACCOUNTS, FigureSelection, chosen_window, days_in_words, read_selection
 from operators.base.links import change_url, list_url
-from operators.base.suggesting import booked_and_rated
+from operators.base.suggesting import booked_and_convertible_currencies
 from operators.base.times import TO_DAY, shown_time
 from operators.overview.figures import revenue_figures, today_figures, usage_figures
 from operators.overview.first_steps import first_steps
 from operators.overview.headline import OverviewFigures, earned_figures, notices, refusal_figures
-from operators.overview.licenses import licenses_to_look_after
+from operators.overview.licenses import license_attention_context
 
 MAX_ROWS = 10
 
@@ -74,15 +74,21 @@ class KeyRow(Struct, frozen=True):
     warning: str
 
 
+class WebhookRow(Struct, frozen=True):
+    link: str
+    url: str
+    why: str  # it fails
+
+
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now = timezone.now()
-    choice = read_choice(request)
+    choice = read_selection(request)
     visible = {part for part, permission in PARTS.items() if request.user.has_perm(permission)}
     booked: list[str] = []
     convertible: list[str] = []
     if "revenue" in visible:
-        booked, convertible = booked_and_rated(choice.account_ids, now.date())
+        booked, convertible = booked_and_convertible_currencies(choice.account_ids, now.date())
     if "currency" not in request.GET:
         choice.currency = default_currency(choice, booked, convertible)
     context |= {
@@ -108,7 +114,7 @@ def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, obje
         return context
 
 
-def default_currency(choice: Choice, booked: list[str], convertible: list[str]) -> str:
+def default_currency(choice: FigureSelection, booked: list[str], convertible: list[str]) -> str:
     """Return the accounts' own currency if figures can be shown in it, otherwise the one that is booked most."""
     currencies = {account.currency for account in choice.accounts}
     if len(currencies) == 1 and (not booked or currencies & {*booked, *convertible}):
@@ -118,7 +124,9 @@ def default_currency(choice: Choice, booked: list[str], convertible: list[str]) 
 
 # Again, because `reading.read` may choose the replica, whose connection `overview` has not set.
 @use_memory()
-def figures(request: HttpRequest, choice: Choice, visible: set[str], window: Window, now: datetime) -> OverviewFigures:
+def figures(
+    request: HttpRequest, choice: FigureSelection, visible: set[str], window: Window, now: datetime
+) -> OverviewFigures:
     """Return the figures that the member of staff may see."""
     shown = OverviewFigures()
     if "usage" in visible:
@@ -135,12 +143,12 @@ def figures(request: HttpRequest, choice: Choice, visible: set[str], window: Win
 
 
 def attention_context(
-    request: HttpRequest, choice: Choice, visible: set[str], days: dict[str, DayTotals], now: datetime
+    request: HttpRequest, choice: FigureSelection, visible: set[str], days: dict[str, DayTotals], now: datetime
 ) -> dict[str, object]:
     """Return what needs attention. Always from the primary: the member of staff may just have changed it."""
     context: dict[str, object] = {"issues_licenses": request.user.has_perm("licensing.add_license")}
     if "licenses" in visible:
-        context |= licenses_to_look_after(request, choice, now)
+        context |= license_attention_context(request, choice, now)
     if "keys" in visible:
         context |= keys_needing_attention(choice, now)
     if "keys" in visible and "sites" in visible:
@@ -157,7 +165,7 @@ def attention_context(
     return context
 
 
-def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
+def keys_needing_attention(choice: FigureSelection, now: datetime) -> dict[str, object]:
     """Return keys with which proxies are refused, those that end soon, and unused ones, at most MAX_ROWS.
 
     Refusals that are over are left out.
@@ -186,7 +194,7 @@ def keys_needing_attention(choice: Choice, now: datetime) -> dict[str, object]:
     }
 
 
-def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
+def sites_with_refused_proxies(choice: FigureSelection, now: datetime) -> list[KeyRow]:
     """Return sites whose proxy has an unknown key, or one for other hosts, unless it works again."""
     sites = Site.objects.filter(is_refused(now), account_id__in=choice.account_ids).select_related("account")
     refused = sites.order_by("-refused_at", "pk")[:MAX_ROWS]
@@ -197,8 +205,8 @@ def sites_with_refused_proxies(choice: Choice, now: datetime) -> list[KeyRow]:
     ]
 
 
-def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
-    """Return link, URL and state of endpoints that are failing or were disabled by the service."""
+def failing_webhooks(choice: FigureSelection) -> list[WebhookRow]:
+    """Return the endpoints that are failing or were disabled by the service."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
     rows = []
@@ -206,11 +214,11 @@ def failing_webhooks(choice: Choice) -> list[tuple[str, str, str]]:
         why = endpoint.disabled_reason or ""
         if endpoint.failing_since is not None and not why:
             why = format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
-        rows.append((change_url(endpoint), endpoint.url, why))
+        rows.append(WebhookRow(change_url(endpoint), endpoint.url, why))
     return rows
 
 
-def active_accounts(choice: Choice, days: dict[str, DayTotals]) -> list[AccountRow]:
+def active_accounts(choice: FigureSelection, days: dict[str, DayTotals]) -> list[AccountRow]:
     """Return the accounts active today: those near a plan limit first, then the busiest."""
     usage_by_account = plan_use(choice.accounts)
     rows = []

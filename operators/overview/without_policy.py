@@ -18,7 +18,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
-from operators.base.figures.choice import Choice, window_filter
+from operators.base.figures.choice import FigureSelection, window_filter
 from operators.base.links import change_url, list_url
 
 MAX_SCANNED = 10_000  # newest decisions to search
@@ -71,7 +71,7 @@ class Notice(Struct, frozen=True):
     link: str
 
 
-def notices_without_policy(request: HttpRequest, choice: Choice, window: Window, count: int) -> list[Notice]:
+def notices_without_policy(request: HttpRequest, choice: FigureSelection, window: Window, count: int) -> list[Notice]:
     """Return the notices about `count` denials of the window, by what would open the page or item.
 
     Pages are counted among the newest MAX_SCANNED decisions. The other denials are of items.
@@ -96,7 +96,7 @@ def notices_without_policy(request: HttpRequest, choice: Choice, window: Window,
     return notices
 
 
-def unknown_pages(choice: Choice, window: Window) -> Counter[str]:
+def unknown_pages(choice: FigureSelection, window: Window) -> Counter[str]:
     """Return how many requests for pages without an item were denied, by site id; NO_SITE for hosts without one."""
     newest, _ = newest_decisions(choice.account_ids, window, MAX_SCANNED)
     decisions = newest.filter(

@@ -32,14 +32,14 @@ from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
 from operators.base.links import change_url
 from operators.base.refusals import REFUSALS, add_refusal, refusal
-from operators.base.scope import Scope, chosen_id, may_try, request_scope
-from operators.policies.trial import NAMES, TrialForm, build_side, text, typed_fields
+from operators.base.scope import Scope, chosen_account_id, may_check_access, request_scope
+from operators.policies.trial import FIELD_NAMES, TrialForm, build_side, char_field, typed_fields
 
 
 class PlaygroundForm(TrialForm):
     """A check; `name` is the test's name to keep, `shown` the outcome that the operator saw."""
 
-    name = text("What it shows", "For example “Customers read during the embargo”.")
+    name = char_field("What it shows", "For example “Customers read during the embargo”.")
     shown = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
@@ -79,11 +79,11 @@ class PlaygroundForm(TrialForm):
 
 
 def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
-    if not may_try(request):
+    if not may_check_access(request):
         raise PermissionDenied
     scope = request_scope(request)
     past = decision_to_repeat(request, scope)
-    initial: Mapping[str, str] = {"account": chosen_id(request) or "", **request.GET.dict()}
+    initial: Mapping[str, str] = {"account": chosen_account_id(request) or "", **request.GET.dict()}
     data: Mapping[str, str] | None = None
     if past is not None:  # the form is sent at once
         initial = data = recorded_fields(past)
@@ -103,12 +103,12 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
             if isinstance(answer, ApiError):
                 raise answer
         except REFUSALS as error:
-            add_refusal(form, refusal(error, NAMES))
+            add_refusal(form, refusal(error, FIELD_NAMES))
         else:
             policy = find_deciding_revision(answer)
             may_keep = policy is not None and request.user.has_perm("licensing.change_policy")
             if "keep" in request.POST and policy is not None and may_keep:
-                response = keep(request, form, answer, policy)
+                response = keep_as_test(request, form, answer, policy)
                 if response is not None:
                     return response
             context |= decision_context(form.account_id(), answer, policy)
@@ -167,7 +167,9 @@ def shown_outcome(answer: Answer) -> str:
     return render_outcome(answer.decision.allowed, answer.decision.observed or answer.decision.reason)
 
 
-def keep(request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision) -> HttpResponse | None:
+def keep_as_test(
+    request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision
+) -> HttpResponse | None:
     """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
     if form.cleaned_data["shown"] != shown_outcome(answer):
         form.add_error(None, "The decision is different now, as below. Save it if that is right.")

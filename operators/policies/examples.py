@@ -18,9 +18,9 @@ from operators.base.fields import CompositeWidget
 from operators.base.mixins import EDIT
 from operators.policies.descriptions import describe_test, with_rule_names
 
-FORGET = "forget"  # step that removes an example, as in `forget-3`
+FORGET_STEP = "forget"  # step that removes an example, as in `forget-3`
 AS_JSON, AS_LIST = "examples-json", "examples-list"
-FIELD = "tests-"
+FIELD_PREFIX = "tests-"
 
 ExamplesValue = tuple[list[str], str | None]  # JSON of each example, or one text with all
 
@@ -37,9 +37,9 @@ class ExamplesWidget(CompositeWidget):
         if "tests-json" in data:
             return [], str(data["tests-json"])
         sent = [
-            with_expectation(str(data[f"{FIELD}{number}"]), data.get(f"{FIELD}{number}-expect", ""))
+            with_expectation(str(data[f"{FIELD_PREFIX}{number}"]), data.get(f"{FIELD_PREFIX}{number}-expect", ""))
             for number in range(MAX_TESTS)
-            if f"{FIELD}{number}" in data and step != f"{FORGET}-{number}"
+            if f"{FIELD_PREFIX}{number}" in data and step != f"{FORGET_STEP}-{number}"
         ]
         if step == AS_JSON:
             return [], as_text(sent)
@@ -51,7 +51,7 @@ class ExamplesWidget(CompositeWidget):
         text = None
         if isinstance(value, tuple):
             sent, text = value
-            tests = [read(example) for example in sent]
+            tests = [parse_example(example) for example in sent]
         else:
             tests = list(value or ())
         context: dict[str, object] = super().get_context(name, None, attrs)
@@ -60,7 +60,7 @@ class ExamplesWidget(CompositeWidget):
             "text": text,
             "examples": [
                 {
-                    "name": f"{FIELD}{number}",
+                    "name": f"{FIELD_PREFIX}{number}",
                     "json": orjson.dumps(test).decode(),
                     "title": test.get("name") or f"Example {number}",
                     "sentence": describe_test(test),
@@ -73,7 +73,7 @@ class ExamplesWidget(CompositeWidget):
         }
 
 
-def read(text: str) -> PolicyTest | None:
+def parse_example(text: str) -> PolicyTest | None:
     """Parse an example for display; None if it is not one that the page sent."""
     try:
         test: PolicyTest = orjson.loads(text)
@@ -85,7 +85,7 @@ def read(text: str) -> PolicyTest | None:
 
 def with_expectation(text: str, expected: str) -> str:
     """Return the example with the chosen outcome."""
-    test = read(text)
+    test = parse_example(text)
     if test is None or expected not in ("allowed", "denied") or test["expect"]["allowed"] is (expected == "allowed"):
         return text
     return orjson.dumps({**test, "expect": {"allowed": expected == "allowed"}}).decode()
@@ -93,7 +93,7 @@ def with_expectation(text: str, expected: str) -> str:
 
 def as_text(sent: Sequence[str]) -> str:
     return orjson.dumps(
-        [test for text in sent if (test := read(text)) is not None], option=orjson.OPT_INDENT_2
+        [test for text in sent if (test := parse_example(text)) is not None], option=orjson.OPT_INDENT_2
     ).decode()
 
 

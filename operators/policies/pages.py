@@ -114,9 +114,10 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
 
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: Policy | None) -> bool:
         """Ask about changes of decisions, and about warnings of lint."""
-        if CONFIRMED not in form.data and self.to_confirm(cast(PolicyForm, form)):
-            vars(form)["step"] = "confirm"
-        return not getattr(form, "step", "")
+        policy_form = cast(PolicyForm, form)
+        if CONFIRMED not in form.data and self.to_confirm(policy_form):
+            policy_form.step = "confirm"
+        return not policy_form.step
 
     def to_confirm(self, form: PolicyForm) -> bool:
         """Whether the change affects decisions, or lint has warnings."""

@@ -15,11 +15,11 @@ from licensing.policies.condition_values import ConditionKind, as_list
 from licensing.policies.conditions import CONDITIONS, condition_names
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.rules import MAX_PRIORITY
-from operators.base.fields import lines, one_line
+from operators.base.fields import one_line, split_lines
 
-STEP = 10  # distance of priorities, leaving room for new rules
+PRIORITY_STEP = 10  # distance of priorities, leaving room for new rules
 RuleRow = dict[str, str]  # text of each of FIELDS, or empty
-Place = tuple[bool, int, bool, int]
+SortKey = tuple[bool, int, bool, int]
 FLAGS = condition_names(ConditionKind.FLAG)
 MOMENTS = condition_names(ConditionKind.MOMENT)
 OBJECTS = condition_names(ConditionKind.OBJECT)
@@ -33,10 +33,10 @@ match_field_name = re.compile(r"rules-(\d{1,4})-(\w+)").fullmatch
 MAX_ROWS = 200  # more than a policy allows, so that validation reports the excess
 MAX_TYPED = 50_000  # characters of a condition
 # Where to show an error about a group of fields.
-WHOLE = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
+ERROR_FIELDS = {"rateLimit": "requests", "pricePerAccess": "amount", "conditions": "default"}
 
 
-def sort_key(priority: int | None, action: str, index: int) -> Place:
+def sort_key(priority: int | None, action: str, index: int) -> SortKey:
     return priority is None, priority or 0, action != "deny", index
 
 
@@ -83,7 +83,7 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
         if priority is None and len(result) + waiting < len(priorities):
             waiting += 1
             continue
-        high = low + STEP * (waiting + 1) if priority is None else priority
+        high = low + PRIORITY_STEP * (waiting + 1) if priority is None else priority
         if waiting and high - low <= waiting:
             break
         result += [low + (high - low) * (number + 1) // (waiting + 1) for number in range(waiting)]
@@ -93,7 +93,7 @@ def fill_priorities(priorities: list[int | None]) -> list[int | None]:
             waiting = 0
     if len(result) == len(priorities) and max(priority or 0 for priority in result) <= MAX_PRIORITY:
         return result
-    return [STEP * (number + 1) for number in range(len(priorities))]
+    return [PRIORITY_STEP * (number + 1) for number in range(len(priorities))]
 
 
 # --- From rules ------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def row_rule(row: RuleRow) -> dict[str, object]:
     if row["priority"].strip():
         rule["priority"] = number(row["priority"])
     if row["permissions"].strip():
-        rule["permissions"] = lines(row["permissions"])
+        rule["permissions"] = split_lines(row["permissions"])
     if row["requests"].strip() or row["period"]:
         limit = {"requests": number(row["requests"]), "period": row["period"], "per": row["per"]}
         rule["rateLimit"] = {name: value for name, value in limit.items() if value != ""}
@@ -179,7 +179,7 @@ def read_condition(name: str, text: str) -> object:
         case ConditionKind.OBJECT:
             return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
         case _:
-            values = lines(text)
+            values = split_lines(text)
             return values if len(values) > 1 else values[0]
 
 
@@ -231,7 +231,7 @@ def field_at(path: str) -> tuple[int | None, str]:
         name = names[-1]
     elif name == "conditions" and len(names) > 1:
         name = names[1]
-    return int(match[1]), WHOLE.get(name, name)
+    return int(match[1]), ERROR_FIELDS.get(name, name)
 
 
 def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:

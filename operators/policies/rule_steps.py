@@ -9,10 +9,10 @@ from msgspec import Struct
 from licensing.policies.describe_rule import RuleJson
 from operators.policies.rule_rows import MAX_ROWS, NEW_ROW, RuleRow, row_rule, rule_row
 
-EMBARGO = timedelta(days=30)
+EMBARGO_PERIOD = timedelta(days=30)
 DENY_ALL: RuleJson = {"action": "deny", "conditions": {"default": True}, "message": "A licence is required."}
-LICENSED: RuleJson = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-TEMPLATE = "template"
+ALLOW_LICENSED: RuleJson = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
+TEMPLATE_STEP = "template"
 
 
 class RuleTemplate(Struct, frozen=True):
@@ -26,15 +26,15 @@ class RuleTemplate(Struct, frozen=True):
 
 def templates(today: date) -> tuple[RuleTemplate, ...]:
     """Return the templates; an embargo ends a month after `today` by default."""
-    end = (today + EMBARGO).isoformat()
+    end = (today + EMBARGO_PERIOD).isoformat()
     return (
-        RuleTemplate("paywall", "Paywall", "Only customers with a valid licence.", (LICENSED, DENY_ALL)),
+        RuleTemplate("paywall", "Paywall", "Only customers with a valid licence.", (ALLOW_LICENSED, DENY_ALL)),
         RuleTemplate(
             "metered",
             "Metered preview",
             "Licence holders read everything; others get five previews a month.",
             (
-                LICENSED,
+                ALLOW_LICENSED,
                 {
                     "action": "allow",
                     "conditions": {"permission": "preview"},
@@ -92,7 +92,7 @@ def apply_step(rows: list[RuleRow], step: str) -> list[RuleRow]:
     """
     rows = list(rows)
     action, _, text = step.partition("-")
-    if action == TEMPLATE:
+    if action == TEMPLATE_STEP:
         chosen = next((template for template in templates(timezone.now().date()) if template.name == text), None)
         if chosen is None:
             return rows
@@ -120,8 +120,8 @@ def with_rules(rows: list[RuleRow], added: Sequence[RuleJson]) -> list[RuleRow]:
 
     Skips rules equivalent to an existing row.
     """
-    sentences = [says(row_rule(row)) for row in rows]
-    new = [rule_row(rule) for rule in added if says({**rule}) not in sentences]
+    sentences = [decision_parts(row_rule(row)) for row in rows]
+    new = [rule_row(rule) for rule in added if decision_parts({**rule}) not in sentences]
     first = [row for row in new if row["action"] == "deny" and not row["default"]]
     middle = [row for row in new if row["action"] == "allow"]
     default_index = next((index for index, row in enumerate(rows) if row["default"]), None)
@@ -130,6 +130,6 @@ def with_rules(rows: list[RuleRow], added: Sequence[RuleJson]) -> list[RuleRow]:
     return first + rows[:default_index] + middle + rows[default_index:]
 
 
-def says(rule: dict[str, object]) -> tuple[object, ...]:
+def decision_parts(rule: dict[str, object]) -> tuple[object, ...]:
     """Return the parts of a rule that determine decisions."""
     return rule["action"], rule["conditions"], rule.get("permissions"), rule.get("rateLimit")

@@ -34,7 +34,7 @@ from operators.policies.rule_rows import (
     rule_row,
     submitted_rows,
 )
-from operators.policies.rule_steps import TEMPLATE, apply_step, templates
+from operators.policies.rule_steps import TEMPLATE_STEP, apply_step, templates
 
 PROMINENT = "licenseType"
 CHOICES = condition_names(ConditionKind.CHOICES)
@@ -68,7 +68,7 @@ class RulesWidget(CompositeWidget):
         if "rules-json" in data:
             return None, str(data["rules-json"])
         step = data.get(EDIT, "")
-        self.uses_templates = step.startswith(TEMPLATE)
+        self.uses_templates = step.startswith(TEMPLATE_STEP)
         return in_order(apply_step(submitted_rows(data), step)), None
 
     def get_context(

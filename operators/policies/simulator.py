@@ -35,7 +35,7 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import request_scope
 from operators.policies.linked_items import linked_items
-from operators.policies.trial import NAMES, Side, TrialForm, build_side
+from operators.policies.trial import FIELD_NAMES, DecisionSide, TrialForm, build_side
 
 SUGGESTED_ITEMS = 50
 PERIOD_CHOICES = [*((name, f"the last {days} days") for name, days in PERIODS.items()), (ALL, "all time")]
@@ -133,7 +133,7 @@ class PolicySimulator(ServiceAdmin[Policy]):
             try:
                 context["sides"] = decide_both(policy, fields, trial.check(), trial.cleaned_data["at"])
             except REFUSALS as error:
-                add_refusal(trial, refusal(error, NAMES))
+                add_refusal(trial, refusal(error, FIELD_NAMES))
         if doing == "replay" and may_replay and replay.is_valid():
             start, end = resolve_window(timezone.now(), replay.cleaned_data["period"], None, None)
             decided_by: Policy = replay.cleaned_data.get("replaced") or policy
@@ -172,7 +172,7 @@ def read_draft(request: HttpRequest) -> tuple[DraftFields, list[tuple[str, str]]
     return fields, [(str(name), str(value)) for name, value in sent.get("carried", [])]
 
 
-def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[Side]:
+def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime) -> list[DecisionSide]:
     """Decide a check with the saved policy and with the draft, if they exist, each with its trace in words."""
     both: list[tuple[str, CompiledPolicy, list[RuleJson]]] = []
     if not policy._state.adding:
@@ -182,7 +182,7 @@ def decide_both(policy: Policy, fields: DraftFields, check: Check, at: datetime)
     answers = check_access(
         policy.account_id, [replace(check, policy=policy_version) for _, policy_version, _ in both], at
     )
-    sides: list[Side] = []
+    sides: list[DecisionSide] = []
     for (title, _, rules), answer in zip(both, answers, strict=True):
         if isinstance(answer, ApiError):
             raise ValidationFailed(answer.message, param=answer.param)

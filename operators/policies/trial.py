@@ -16,10 +16,10 @@ from licensing.access.describe_decision import DescribedDecision, describe_decis
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.facts import ASKED, Fact, Recorded
 from operators.base.mixins import StyledForm
-from operators.base.suggesting import SCRIPT, Kind, with_suggestions
+from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
 
 # The form's fields by API name.
-NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
+FIELD_NAMES = {"contentId": "item", "externalId": "item", "source": "item", "page": "item"} | {
     fact.path: fact.name for fact in ASKED
 }
 
@@ -28,15 +28,22 @@ FIRST_YEAR, MAX_YEARS = 2000, 10  # of a check's time; how far ahead, because wa
 MAX_TEXT = 50_000  # characters of a field: the largest metadata of a requester fits
 
 
-def text(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
+def char_field(label: str, help_text: str = "", *, required: bool = False, most: int = 2_048) -> forms.CharField:
     return forms.CharField(label=label, help_text=help_text, required=required, max_length=most)
 
 
-SUGGESTED = {
-    "item": Kind.ITEM,
-    "requester": Kind.REQUESTER,
-    "licenseType": Kind.LICENSE_TYPE,
-    "permission": Kind.PERMISSION,
+def fact_field(fact: Fact) -> forms.Field:
+    if fact.type is bool:
+        known = (("", "not known"), ("yes", "yes"))
+        return forms.ChoiceField(label=fact.field, help_text=fact.hint, required=False, choices=known)
+    return char_field(fact.field, fact.hint, most=MAX_TEXT)
+
+
+SUGGESTION_KINDS = {
+    "item": SuggestionKind.ITEM,
+    "requester": SuggestionKind.REQUESTER,
+    "licenseType": SuggestionKind.LICENSE_TYPE,
+    "permission": SuggestionKind.PERMISSION,
 }
 
 
@@ -46,9 +53,9 @@ class TrialForm(StyledForm, forms.Form):
     The table's askable facts appear between the requester and the time.
     """
 
-    item = text("Item", "Its id, your own id for it, or its URL.", required=True)
-    requester = text("Customer", required=True)
-    at = text("Time", "As 2026-01-31T12:00:00Z; empty: now.")
+    item = char_field("Item", "Its id, your own id for it, or its URL.", required=True)
+    requester = char_field("Customer", required=True)
+    at = char_field("Time", "As 2026-01-31T12:00:00Z; empty: now.")
 
     def __init__(
         self,
@@ -59,14 +66,9 @@ class TrialForm(StyledForm, forms.Form):
     ) -> None:
         super().__init__(data, initial=dict(initial or {}))
         for fact in ASKED:
-            self.fields[fact.name] = text(fact.field, fact.hint, most=MAX_TEXT)
-            if fact.type is bool:
-                known = (("", "not known"), ("yes", "yes"))
-                self.fields[fact.name] = forms.ChoiceField(
-                    label=fact.field, help_text=fact.hint, required=False, choices=known
-                )
+            self.fields[fact.name] = fact_field(fact)
         self.order_fields(["item", "requester", *(fact.name for fact in ASKED), "at"])
-        self.fields |= with_suggestions(self.fields, SUGGESTED, account_id)
+        self.fields |= with_suggestions(self.fields, SUGGESTION_KINDS, account_id)
 
     @property
     def media(self) -> forms.Media:
@@ -95,7 +97,8 @@ class TrialForm(StyledForm, forms.Form):
             selector = "source"
         body: Recorded = {selector: item, "requester": {"id": fields["requester"]}, "context": {}}
         for fact in ASKED:
-            if value := typed_value(fact, fields[fact.name]):
+            value = typed_value(fact, fields[fact.name])
+            if value:  # empty texts and "not known" are left out
                 if fact.key:
                     body[fact.part][fact.key] = value
                 else:
@@ -118,9 +121,9 @@ def typed_fields(recorded: Recorded) -> dict[str, str]:
     return {fact.name: fact.text(recorded[fact.name]) for fact in ASKED if fact.name in recorded}
 
 
-class Side(DescribedDecision):
+class DecisionSide(DescribedDecision):
     title: str
 
 
-def build_side(title: str, answer: Answer, rules: Sequence[RuleJson]) -> Side:
+def build_side(title: str, answer: Answer, rules: Sequence[RuleJson]) -> DecisionSide:
     return {"title": title, **describe_decision(answer, rules)}

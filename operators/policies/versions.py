@@ -42,7 +42,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
         room = MAX_CHARACTERS
         # None: nothing precedes the first version
         for revision, earlier in zip(rows[:PAGE], [*rows[1:], None], strict=False):
-            lines = changes(earlier, revision)
+            lines = changed_lines(earlier, revision)
             room -= sum(len(line.before) + len(line.after) for line in lines)
             if lines_by_revision and room < 0:
                 more = True
@@ -86,7 +86,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
             effects=[
                 f"{items_sentence(linked_items(policy).count())}: the next checks use the former rules.",
                 f"It becomes version {policy.version + 1}. All versions are kept.",
-                *(in_words(line) for line in lines),
+                *(line_text(line) for line in lines),
             ],
             button=f"Roll back to version {version}",
             form=RollbackForm,
@@ -96,7 +96,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
         return confirm(request, self, policy, asked)
 
 
-def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
+def changed_lines(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]:
     """Return a version's changes; for the first, everything."""
     if earlier is None:
         return [
@@ -110,7 +110,7 @@ def changes(earlier: PolicyRevision | None, later: PolicyRevision) -> list[Line]
     return [line for line in differences(earlier, later) if line.kind != "same"]
 
 
-def in_words(line: Line) -> str:
+def line_text(line: Line) -> str:
     if line.kind == "added":
         return f"{line.what} comes back: {line.after}"
     if line.kind == "removed":

@@ -23,7 +23,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from accounts.models import Account, StaffScope
 from kit.values import ids
-from operators.base.fields import Ticks
+from operators.base.fields import CheckboxGroup
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.related import RelatedInputs, without_window
 from operators.base.requests import signed_in
@@ -32,11 +32,11 @@ from operators.login.audited import AuditedAdmin, AuditedOperator, AuditedRole, 
 from operators.login.session_store import end_sessions
 from operators.staff.roles import used_permissions
 
-OWN = {
+SELF_CHANGE_ERRORS = {
     "is_active": "You cannot deactivate yourself. Ask another superuser.",
     "is_superuser": "You cannot remove your own superuser status. Ask another superuser.",
 }
-LAST = "This is the last active superuser. Create another one first."
+LAST_SUPERUSER_ERROR = "This is the last active superuser. Create another one first."
 
 
 class OperatorForm(UserChangeForm):
@@ -48,20 +48,18 @@ class OperatorForm(UserChangeForm):
         superusers = Q(is_superuser=True, is_active=True)
         locked = User.objects.select_for_update().filter(superusers | Q(pk=self.instance.pk)).order_by("pk")
         others = [user for user in locked if user.is_superuser and user.is_active and user.pk != self.instance.pk]
-        for name, message in OWN.items():
+        for name, message in SELF_CHANGE_ERRORS.items():
             if name in self.fields and not self.cleaned_data.get(name, True) and self.initial[name]:
                 if self.instance.pk == self.editor.pk:
                     self.add_error(name, forms.ValidationError(message))
                 elif not others and self.initial["is_superuser"]:
-                    self.add_error(name, forms.ValidationError(LAST))
+                    self.add_error(name, forms.ValidationError(LAST_SUPERUSER_ERROR))
         return cleaned
 
 
+# Django's own pages of them; the names "operator" and "role" are from operators.apps.
 admin.site.unregister(User)
 admin.site.unregister(Group)
-# Their names in the admin; migrations use Django's own classes and are unaffected.
-User._meta.verbose_name, User._meta.verbose_name_plural = "operator", "operators"
-Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 class ForSuperusers:
@@ -131,7 +129,7 @@ class UserAdmin(ForSuperusers, AuditedAdmin[User], DjangoUserAdmin, ModelAdmin):
         self, db_field: ManyToManyField, request: HttpRequest, **kwargs: object
     ) -> ModelMultipleChoiceField | None:
         if db_field.name == "groups":
-            kwargs |= {"widget": Ticks, "label": "Roles", "help_text": ""}
+            kwargs |= {"widget": CheckboxGroup, "label": "Roles", "help_text": ""}
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: object) -> FormField | None:
@@ -204,7 +202,7 @@ class GroupAdmin(ForSuperusers, AuditedAdmin[Group], DjangoGroupAdmin, ModelAdmi
             permissions.order_by("content_type__model", "pk"),
             required=False,
             label="May",
-            widget=Ticks,
+            widget=CheckboxGroup,
         )
 
     def get_deleted_objects(

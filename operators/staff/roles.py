@@ -17,17 +17,17 @@ from operators.base.model_admin import ScopedAdmin
 VIEWER, EDITOR, KEY_MANAGER = "Viewer", "Editor", "Key manager"
 
 # Models for superusers only: operators' own data and internals.
-PRIVATE = {"staffscope", "idempotencyrecord", "authenticator", "recoverycode"}
-OF_KEYS = {"account", "apikey"}
-OF_SECRETS = {"apikey", "webhookendpoint"}  # models whose secrets are shown once
+SUPERUSER_MODELS = {"staffscope", "idempotencyrecord", "authenticator", "recoverycode"}
+KEY_MODELS = {"account", "apikey"}
+SECRET_MODELS = {"apikey", "webhookendpoint"}  # models whose secrets are shown once
 
 
-def rights(role: str, app: str, action: str, model: str) -> bool:
+def role_may(role: str, app: str, action: str, model: str) -> bool:
     """Whether the role has the permission "<app>.<action>_<model>"."""
-    if model in PRIVATE:
+    if model in SUPERUSER_MODELS:
         return False
     if role == KEY_MANAGER:
-        return (app == "accounts" and model in OF_KEYS and action == "view") or model in OF_SECRETS
+        return (app == "accounts" and model in KEY_MODELS and action == "view") or model in SECRET_MODELS
     if action == "view":
         return True
     return role == EDITOR and app != "accounts" and f"{action}_{model}" in used_permissions()
@@ -64,7 +64,7 @@ def keep_roles(
         granted = [
             permission
             for permission in permissions
-            if rights(role, sender.label, *permission.codename.split("_", maxsplit=1))
+            if role_may(role, sender.label, *permission.codename.split("_", maxsplit=1))
         ]
         group.permissions.remove(*(permission for permission in permissions if permission not in granted))
         group.permissions.add(*granted)

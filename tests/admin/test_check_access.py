@@ -134,7 +134,7 @@ def decision(api, item):
 
 
 def again(client, decision):
-    reply = client.get(reverse("admin:analytics_accessevent_again", args=[decision]))
+    reply = client.get(reverse("admin:analytics_accessevent_decide_again", args=[decision]))
     assert reply.status_code == 302
     return html_of(client.get(reply.headers["Location"]))
 

@@ -77,7 +77,7 @@ def test_a_switch_shows_the_same_list_again(admin, both):
     ):
         assert switch(admin, both[0], page) == shown
     assert admin.get(SWITCH, {"account": both[0].pk}).headers["Location"] == INDEX
-    assert "account" not in str(admin.session.get(scope.KEY))
+    assert "account" not in str(admin.session.get(scope.SESSION_KEY))
 
 
 def test_a_chosen_account_is_not_repeated_in_rows_and_gives_way_to_filters(admin, both):

@@ -215,7 +215,7 @@ def test_neither_the_overview_nor_the_export_shows_their_account(role, intruder,
     assert SECRET not in text_of(client.get(f"{export}?account__id__exact={other_account.pk}", follow=True))
 
 
-@pytest.mark.parametrize("action", ["archive", "unarchive", "assign_policy"])
+@pytest.mark.parametrize("action", ["archive", "restore", "assign_policy"])
 def test_no_bulk_action_reaches_their_items(intruder, theirs, action):
     item, policy = theirs[Content], theirs[Content].policy_id
     sent = {"action": action, "_selected_action": [item.pk], "select_across": "0", "index": "0"}

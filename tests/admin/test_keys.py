@@ -329,7 +329,7 @@ def test_the_latest_changes_of_a_key_are_shown_with_their_address(admin, used, a
 
 
 def test_only_the_newest_changes_of_the_account_are_searched(admin, used, api, monkeypatch):
-    monkeypatch.setattr(key_pages, "SEARCHED", 1)
+    monkeypatch.setattr(key_pages, "MAX_SEARCHED", 1)
     api.post("/v1/content", {"title": "Newer"})
     assert "Tides of May" not in page_of(admin, used)
 

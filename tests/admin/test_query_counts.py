@@ -20,7 +20,7 @@ from tests import factories
 
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site, Statement]
 ELSEWHERE = {
-    "again",
+    "decide_again",
     "list_decisions",
     "refund",
     "adjust",

@@ -16,7 +16,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.figures.choice import window_filter
 from operators.base.links import change_url, list_url
-from operators.base.times import Moment, shown_time, time_in_words
+from operators.base.times import LocalDateTimeField, shown_time, time_in_words
 from tests import factories
 from tests.admin.forms import form_values, html_of, submit
 from tests.source_files import sources
@@ -121,15 +121,16 @@ def test_a_form_takes_local_times_shows_them_again_and_refuses_a_skipped_one(ope
 def test_a_time_that_occurs_twice_needs_its_offset():
     with timezone.override(BERLIN):
         with pytest.raises(forms.ValidationError) as refused:
-            Moment().clean(["2026-10-25", "02:30"])
+            LocalDateTimeField().clean(["2026-10-25", "02:30"])
         assert refused.value.messages == [
             "2026-10-25 02:30 occurs twice in Europe/Berlin: the clocks go back. "
             "Write the time as 02:30+02:00 or 02:30+01:00."
         ]
         for hour, text in ((0, "02:30+02:00"), (1, "02:30+01:00")):
             moment = datetime(2026, 10, 25, hour, 30, tzinfo=UTC)
-            assert Moment().clean(["2026-10-25", text]) == moment
-            assert Moment().clean([str(part) for part in Moment().widget.decompress(moment)]) == moment
+            field = LocalDateTimeField()
+            assert field.clean(["2026-10-25", text]) == moment
+            assert field.clean([str(part) for part in field.widget.decompress(moment)]) == moment
 
 
 def test_a_day_begins_at_its_first_moment():
@@ -139,13 +140,13 @@ def test_a_day_begins_at_its_first_moment():
         ("America/Havana", "2026-11-01", datetime(2026, 11, 1, 4, tzinfo=UTC)),  # midnight occurs twice
     ):
         with timezone.override(zone):
-            assert Moment().clean([day, ""]) == start, zone
+            assert LocalDateTimeField().clean([day, ""]) == start, zone
 
 
 @pytest.mark.parametrize(("zone", "day"), [("America/Lima", "9999-12-31"), (KATHMANDU, "0001-01-01")])
 def test_a_day_outside_the_calendar_is_refused(zone, day):
     with timezone.override(zone), pytest.raises(forms.ValidationError, match="Enter a valid date"):
-        Moment().clean([day, "00:30" if day < "1" else "23:30"])
+        LocalDateTimeField().clean([day, "00:30" if day < "1" else "23:30"])
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ from licensing.policies.matching.attributes import parse_attributes, read_attrib
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from licensing.visits.robots_parser import RobotsTxt
-from operators.base.fields import lines, with_point
+from operators.base.fields import normalize_decimal, split_lines
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
@@ -286,8 +286,8 @@ CASES = {
     "sitemap of a catalogue": Case(read_sitemap, MAX_BYTES, ("<url>", "<url/>", "<a ", "<!--", "&amp;"), "<urlset>{}"),
     "date of a catalogue": Case(DateOrder("day-first").to_iso, MAX_BYTES, ("1.", "1/1/2026 ")),
     "JSON lines of a catalogue": Case(read_json_lines, MAX_BYTES, ('{"a":1}\n', "{\n", "\n", '{"a":'), "{}"),
-    "lines of a form": Case(lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
-    "amount typed": Case(with_point, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
+    "lines of a form": Case(split_lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
+    "amount typed": Case(normalize_decimal, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
     "exchange rates": Case(
         lambda text: list(parse_rates(text)), MAX_BYTES, ("USD,", "1.5,", "2026-01-01,1\n"), "Date,{}"
     ),

@@ -26,7 +26,7 @@ from kit.values.calendar import Months, first_of_month
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import share
 from operators.base.links import Option, list_url
-from operators.base.scope import choose, chosen_id, offered_accounts, request_scope
+from operators.base.scope import choose_account, chosen_account_id, offered_accounts, request_scope
 from operators.base.times import time_filter
 
 match_month = re.compile(r"(\d{4})-(0[1-9]|1[0-2])").fullmatch
@@ -97,7 +97,7 @@ def common_months(accounts: Sequence[Account]) -> Months:
 
 
 @dataclass
-class Choice:
+class FigureSelection:
     accounts: list[Account]  # accounts whose figures are added up
     offered: list[Account]
     now: datetime
@@ -152,15 +152,15 @@ class Choice:
         return query
 
 
-def read_choice(request: HttpRequest) -> Choice:
+def read_selection(request: HttpRequest) -> FigureSelection:
     """Read the choice from the query; an account in it becomes the chosen one, otherwise the earlier choice applies.
 
     Unknown values are reported in `problems` and replaced by defaults; an unknown account by none.
     """
     query = request.GET
     offered, there_are_more = offered_accounts(request, MAX_ACCOUNTS)
-    choice = Choice(offered, offered, timezone.now(), there_are_more=there_are_more)
-    if account_id := query.get("account", chosen_id(request) or ""):
+    choice = FigureSelection(offered, offered, timezone.now(), there_are_more=there_are_more)
+    if account_id := query.get("account", chosen_account_id(request) or ""):
         chosen = next((account for account in offered if account.pk == account_id), None)
         choice.account = chosen or request_scope(request).account(account_id)
         if choice.account is not None:
@@ -169,7 +169,7 @@ def read_choice(request: HttpRequest) -> Choice:
             choice.accounts = []
             choice.problems.append("You cannot see an account with this id. Choose another.")
     if "account" in query:
-        choose(request, choice.account)
+        choose_account(request, choice.account)
     period = query.get("period", DEFAULT_PERIOD)
     if period in PERIODS or parse_period(period, choice.months, choice.now) is not None:
         choice.period = period
@@ -205,7 +205,7 @@ def denial_rows(counts: Iterable[tuple[str, int]], denied: int, filters: dict[st
     return rows
 
 
-def chosen_window(choice: Choice, now: datetime) -> Window:
+def chosen_window(choice: FigureSelection, now: datetime) -> Window:
     """Return the chosen calendar period, or days of the accounts' time zone that end today."""
     months = choice.months
     period = choice.calendar_period

@@ -30,14 +30,14 @@ NO_AMOUNT = "–"
 MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 
 
-def term(license_: License) -> SafeString:
+def term_text(license_: License) -> SafeString:
     """Return HTML such as "from 2026-01-01 00:00 to 2026-12-31 00:00"."""
     if license_.expires_at is None:
         return format_html("from {} without end", shown_time(license_.starts_at))
     return format_html("from {} to {}", shown_time(license_.starts_at), shown_time(license_.expires_at))
 
 
-def scope(license_: License) -> str:
+def scope_text(license_: License) -> str:
     """Return text such as "3 items, 1 tag"."""
     parts = []
     if license_.content_ids:
@@ -49,18 +49,18 @@ def scope(license_: License) -> str:
     return ", ".join(parts) or "everything"
 
 
-def money(amount: Decimal | None, currency: str | None) -> str:
+def money_text(amount: Decimal | None, currency: str | None) -> str:
     if amount is None or currency is None:
         return NO_AMOUNT
     return in_full(amount, currency)
 
 
-def price(license_: License) -> str:
-    return money(license_.price_amount, license_.price_currency)
+def price_text(license_: License) -> str:
+    return money_text(license_.price_amount, license_.price_currency)
 
 
-def access_price(license_: License) -> str:
-    return money(license_.access_amount, license_.access_currency)
+def access_price_text(license_: License) -> str:
+    return money_text(license_.access_amount, license_.access_currency)
 
 
 def minor_units(amount: Decimal, currency: str) -> str:
@@ -72,11 +72,11 @@ def format_sums(sums: Mapping[str, Decimal]) -> str:
     return ", ".join(in_full(amount, currency) for currency, amount in sorted(sums.items()))
 
 
-def fee(license_: License) -> str:
+def fee_text(license_: License) -> str:
     """Return text such as "50.00 EUR every month"."""
     if license_.fee_amount is None:
         return NO_AMOUNT
-    return f"{money(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}"
+    return f"{money_text(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}"
 
 
 def standing_first(licenses: QuerySet[License]) -> QuerySet[License]:

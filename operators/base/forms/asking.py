@@ -44,8 +44,8 @@ class AskingAdmin(ServiceAdmin[ModelT]):
 
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> bool:
         if CONFIRMED not in form.data:
-            vars(form)["question"] = self.confirmation_question(request, cast(ServiceForm, form), obj)
-        return getattr(form, "question", None) is None and not form.errors
+            admin_request(request).question = self.confirmation_question(request, cast(ServiceForm, form), obj)
+        return getattr(request, "question", None) is None and not form.errors
 
     def confirmation_question(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> Question | None:
         """Return the question, or None if there is none or the service rejects the form, which then shows the
@@ -77,7 +77,7 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         return redirect(change_url(requester))
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
-        question: Question | None = getattr(form, "question", None)
+        question: Question | None = getattr(request, "question", None)
         if question is None:
             return super().page_instead(request, form, obj)
         return ask(request, self, obj, question)

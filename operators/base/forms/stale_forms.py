@@ -62,7 +62,11 @@ class StaleFormGuard(FormPage[ModelT]):
 
 
 class GuardedForm(ReopenedForm):
-    """Mixin for a form that shows the service's errors, and is invalid if the object has changed meanwhile."""
+    """Mixin for a form that shows the service's errors.
+
+    It is valid if it is to be saved: Django's view asks nothing else. So `is_valid` also locks the row, which must not
+    have changed meanwhile, and is False if there is a question to ask first.
+    """
 
     admin: StaleFormGuard[Model]
     request: HttpRequest
