@@ -25,7 +25,7 @@ SECRET_CHARACTERS = 50
 DIFFERENT_CHARACTERS = 5
 TOKEN_CHARACTERS = 20
 SHORTEST_PREFIXES = {4: 8, 6: 16}  # widest proxy networks: 10.0.0.0/8, and more IPv6 addresses than any provider has
-SIMILARITY = 0.9  # of 1; DATABASE_USER, which is another program's, and DATABASE_URL have 0.88
+SIMILARITY = 0.9  # of 1; DATABASE_URL and a variable for the user, which another program reads, have 0.88
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 

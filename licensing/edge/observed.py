@@ -63,7 +63,7 @@ def observed_denials(account_id: str, start: datetime, end: datetime, site: Site
 
 
 def observed_report(events: HistoryQuerySet) -> ObservedFigures:
-    """Compute the report. Prices are computed only for the newest MOST_PRICED denials of those who could pay."""
+    """Compute the report. Prices are computed only for the newest MAX_PRICED denials of those who could pay."""
     reasons, requesters, items = events.tally("observed"), events.tally("requester_id"), events.tally("content_id")
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])

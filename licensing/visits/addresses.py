@@ -39,7 +39,7 @@ class Visit(NamedTuple):
 
 
 def newest_visits(site: Site) -> list[Visit]:
-    """Return the site's newest decisions, without imported ones, among the newest SEARCHED of the account."""
+    """Return the site's newest unimported decisions, among the account's newest MAX_SEARCHED_DECISIONS."""
     newest = AccessEvent.objects.filter(account_id=site.account_id).order_by("-created", "-pk")[
         :MAX_SEARCHED_DECISIONS
     ]

@@ -14,7 +14,7 @@ class Page(models.Model):
         Account, on_delete=models.CASCADE, db_index=False
     )  # the unique constraint has it first
     digest = models.BinaryField(max_length=16)  # of the URL, which is too long for an index
-    url = models.TextField()  # https, without query; empty for all pages of a day beyond the first MOST_PAGES
+    url = models.TextField()  # https, without query; empty for all pages of a day beyond the first usage.MAX_PAGES
     site = models.ForeignKey(
         "licensing.Site", on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, null=True
     )

@@ -175,7 +175,7 @@ def add_usage(usage: Mapping[UsageKey, Visits], pages: Mapping[PageName, int]) -
 
 
 def without_further(usage: dict[UsageKey, Visits]) -> dict[UsageKey, Visits]:
-    """Merge the pages beyond MOST_PAGES of a day into one."""
+    """Merge the pages beyond MAX_PAGES of a day into one."""
     urls: defaultdict[tuple[str, date], set[str]] = defaultdict(set)
     for key in usage:
         if key.kind == Kind.VISITOR_OF_PAGE:

@@ -66,7 +66,7 @@ def figure_column(
 
 
 def amount_column(title: str, name: str, empty: str = "none") -> Callable[[object, Requester], str | None]:
-    """Return a column of one of the list's AMOUNTS."""
+    """Return a column of one of the list's amounts."""
     return figure_column(title, methodcaller("amounts_in_words", name), name, empty)
 
 
