@@ -58,7 +58,7 @@ class AccountViewSet(ApiViewSet[M]):
         grant = self.grant
         actor = Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))
         with acting_as(actor), turn_to_write(), transaction.atomic():
-            if not epochs.keep(self.account_id):  # deleted since authentication
+            if not epochs.prevent_deletion(self.account_id):  # deleted since authentication
                 raise unknown_key()
             if key is None:
                 return handler(request, *args, **kwargs)

@@ -6,7 +6,7 @@ rollback:
     before = item.audited()
     …change and save the item…
     audit.record("content.updated", item, before)
-    epochs.bump(item.account_id, {item.pk})
+    epochs.invalidate(item.account_id, {item.pk})
 
 A resource's `audited()` returns the fields to log, with the API's names and JSON values. The actor is the current one
 (`kit.actors.acting_as`): a key, an operator or a command.
@@ -117,7 +117,7 @@ def owner_of(resource: AuditedModel) -> str | None:
 
 
 def record(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> None:
-    """Write a change's entry and event. Call it in the change's transaction, before epochs.bump."""
+    """Write a change's entry and event. Call it in the change's transaction, before epochs.invalidate."""
     record_all([build_change(action, resource, before, after)])
 
 

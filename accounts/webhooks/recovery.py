@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events.models import Event
-from accounts.events.types import TO_BE_NAMED, covered_by
+from accounts.events.types import EXPLICIT_ONLY_TYPES, covered_by
 from accounts.webhooks import outbox
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import LEASE
@@ -53,7 +53,7 @@ def missed_events(endpoint: WebhookEndpoint, since: datetime | None, now: dateti
     if since is None:
         return events.filter(Exists(deliveries.filter(missed)))
     # A summary of decisions is written for one endpoint, whose id is its object id.
-    meant_for_it = ~Q(type__in=TO_BE_NAMED) | Q(object_id=endpoint.pk)
+    meant_for_it = ~Q(type__in=EXPLICIT_ONLY_TYPES) | Q(object_id=endpoint.pk)
     return events.filter(meant_for_it, ~Exists(deliveries.exclude(missed)), created__gte=since)
 
 

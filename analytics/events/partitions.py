@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from kit.storage.lock_waits import short_locking, until_unlocked
+from kit.storage.lock_waits import short_lock_transaction, until_unlocked
 from kit.values import ids
 
 TABLE = "analytics_accessevent"
@@ -40,7 +40,7 @@ def first_id(moment: datetime) -> UUID:
     return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
-def first_decision(moment: datetime) -> str:
+def first_decision_id(moment: datetime) -> str:
     """Return `first_id` as the id of a decision."""
     return ids.encode("dec", first_id(moment).bytes)
 
@@ -121,7 +121,7 @@ def drop_empty(span: Span) -> bool:
     """Drop a partition. Returns False if it has events, or another process has dropped it first."""
     if has_events(span):
         return False
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ACCESS EXCLUSIVE MODE")  # nobody writes to its partitions
         if span.name not in list_partitions() or has_events(span):
             return False
@@ -141,7 +141,7 @@ def make_partition(span: Span) -> bool:
     name = span.name
     begin = first_id(span.begin)
     end = first_id(span.end)
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
         if any(map(span.overlaps, list_partitions())):
             return False
@@ -167,5 +167,5 @@ def drop_before(month: datetime) -> list[str]:
 
 
 def drop(name: str) -> None:
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"DROP TABLE {name}")

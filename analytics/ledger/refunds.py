@@ -153,7 +153,7 @@ def balance_of(entry: LedgerEntry, balances_by_charge: Balances | None = None) -
 def check_refund(refund: LedgerEntry) -> None:
     """Raise ValidationFailed if a refund exceeds the rest of its charge.
 
-    Call it while holding the account (accounts.plans.epochs.hold), so that two refunds cannot use the same rest.
+    Call it while holding the account (accounts.plans.epochs.lock_epoch), so that two refunds cannot use the same rest.
     """
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:

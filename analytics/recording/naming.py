@@ -2,13 +2,13 @@
 
 They share the decisions' transaction, and the decisions are stored only if the requesters are theirs: a crash leaves
 both or neither. If another request has just created a requester, or a write holds the account
-(accounts.plans.epochs.hold), the request is decided again.
+(accounts.plans.epochs.lock_epoch), the request is decided again.
 """
 
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
-from accounts.plans.epochs import HELD
+from accounts.plans.epochs import EPOCH_LOCK_SQL
 
 
 class NamedRequester(Struct, gc=False):
@@ -51,7 +51,7 @@ NAMINGS = f"""
     json_to_recordset(requesters) AS one (requester bigint, requester_id text COLLATE "C", name text)
 ), shared AS MATERIALIZED (
   SELECT account FROM (SELECT DISTINCT account FROM naming WHERE account NOT IN (SELECT account FROM stale)) AS one
-  WHERE pg_try_advisory_xact_lock_shared({HELD.format(account="account::text")})
+  WHERE pg_try_advisory_xact_lock_shared({EPOCH_LOCK_SQL.format(account="account::text")})
 ), unheld AS MATERIALIZED (
   SELECT id FROM (SELECT account FROM shared ORDER BY account) AS one, LATERAL (
     SELECT id FROM accounts_account WHERE id = one.account LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS found

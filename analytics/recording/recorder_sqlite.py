@@ -12,7 +12,7 @@ import orjson
 from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 
-from accounts.plans.epochs import EVERYTHING, SINCE, Changes
+from accounts.plans.epochs import CHANGES_SINCE_SQL, EVERYTHING, Changes
 from analytics.recording.batch import Batch, LimitCounter
 from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
@@ -203,7 +203,7 @@ def facts_hold(cursor: CursorWrapper, entry: Entry) -> bool:
     """Whether nothing that the decisions depend on has changed since their epoch."""
     case = entry.case
     names = {*case.also, str(case.requester), case.policy or "", *entry.contents}
-    cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
+    cursor.execute(CHANGES_SINCE_SQL, [case.epoch, bytes.fromhex(case.account)])
     changes = Changes.of(case.epoch, cursor.fetchall())
     return (
         changes is not None

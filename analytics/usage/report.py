@@ -132,7 +132,7 @@ def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None
     return (hours["first"], hours["last"]) if hours["first"] else None
 
 
-def first_event(accounts: Sequence[str]) -> datetime | None:
+def first_decision_hour(accounts: Sequence[str]) -> datetime | None:
     """Return the hour of the accounts' first decision."""
     # In this order: rows rolled up between the two queries are found by the second.
     hours = [

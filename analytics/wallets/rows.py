@@ -19,7 +19,7 @@ def settle(wallet: Wallet) -> None:
     """Store the ends and refills that are due, so that the wallet's entries list them."""
     if wallet.next_change_at is not None and wallet.next_change_at <= timezone.now():
         with turn_to_write(), transaction.atomic():
-            keep(lock_book(wallet), stored_now())
+            save_book(lock_book(wallet), stored_now())
 
 
 def lock_book(wallet: Wallet) -> Book:
@@ -44,7 +44,7 @@ def open_books(wallets: Iterable[Wallet]) -> list[Book]:
     return [Book(wallet, grants[wallet.pk]) for wallet in rows]
 
 
-def keep(book: Book, now: datetime) -> None:
+def save_book(book: Book, now: datetime) -> None:
     """Store the changes of a locked wallet."""
     book.roll_to(now)
     book.close_spent(now)

@@ -16,7 +16,7 @@ from kit.storage.postgresql.poolers import connection_string, keeps_no_session_s
 
 LOCK = 7_202_611_048  # an arbitrary advisory lock number
 PAUSE = 1.0  # seconds between two attempts
-OF_SQLITE = ".migrating"  # suffix of the locked file beside an SQLite database
+SQLITE_LOCK_SUFFIX = ".migrating"  # suffix of the locked file beside an SQLite database
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def turn_to_change(database: str = DEFAULT_DB_ALIAS, report: Callable[[str], obj
 @contextmanager
 def turn_on_sqlite(database: str) -> Iterator[Callable[[], bool]]:
     """Lock a file beside the database. The operating system releases it when the process ends."""
-    path = f"{connections[database].settings_dict['NAME']}{OF_SQLITE}"
+    path = f"{connections[database].settings_dict['NAME']}{SQLITE_LOCK_SUFFIX}"
     handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
 

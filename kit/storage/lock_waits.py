@@ -47,7 +47,7 @@ def until_unlocked(act: Callable[[], R]) -> R:
 
 
 @contextmanager
-def short_locking() -> Iterator[CursorWrapper]:
+def short_lock_transaction() -> Iterator[CursorWrapper]:
     """Open a transaction that waits for a lock only briefly, also behind a pooler; repeat it by `until_unlocked`."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = {MILLISECONDS}")
@@ -55,7 +55,7 @@ def short_locking() -> Iterator[CursorWrapper]:
 
 
 @contextmanager
-def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def short_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within the block, limit waits for locks on PostgreSQL, and repeat statements outside transactions.
 
     A transaction that does not get a lock has to be repeated as a whole, by the caller. Behind a pooler that shares
@@ -80,7 +80,7 @@ def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 @contextmanager
-def waits_at_most(timeout: str) -> Iterator[None]:
+def transaction_lock_timeout(timeout: str) -> Iterator[None]:
     """Within the block, limit the transaction's waits for locks on PostgreSQL. After an error, roll it back."""
     if connection.vendor != "postgresql":
         yield
@@ -111,7 +111,7 @@ def run_lock(function: str, name: int | str) -> object:
 
 
 @contextmanager
-def long_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def no_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within the block, let statements wait for locks as long as they need to.
 
     For statements that nobody queues up behind. CREATE INDEX CONCURRENTLY, for one, waits for transactions to end.

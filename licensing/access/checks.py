@@ -70,7 +70,7 @@ def check_once(
 
     account_id = caller.grant.account_id
     with turn_to_write(), transaction.atomic():
-        if not epochs.keep(account_id):  # deleted since authentication
+        if not epochs.prevent_deletion(account_id):  # deleted since authentication
             raise unknown_key()
         return try_run_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
 
@@ -84,7 +84,7 @@ def check_and_record(
                 with transaction.atomic():  # releases the requesters' locks: the account must be locked first
                     return attempt(account_id, checks, now, current_epoch(account_id), caller)
             except Stale:
-                return attempt(account_id, checks, now, epochs.hold(account_id), caller)
+                return attempt(account_id, checks, now, epochs.lock_epoch(account_id), caller)
         except recorder.OVERFLOWS:
             raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 

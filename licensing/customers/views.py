@@ -45,7 +45,7 @@ class RequesterPathViewSet(AccountViewSet[Requester]):
     lookup_value_converter = "path"  # publishers' own ids may contain slashes
 
     def lock_first(self) -> None:
-        epochs.hold(self.account_id)
+        epochs.lock_epoch(self.account_id)
 
     def get_queryset(self) -> QuerySet[Requester]:
         return super().get_queryset().alias(owner=OWNER).filter(owner=self.account_id)

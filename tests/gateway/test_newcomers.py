@@ -214,7 +214,7 @@ if connection.vendor == "postgresql":
 
         def write() -> None:
             with transaction.atomic():
-                epochs.hold(account.pk)
+                epochs.lock_epoch(account.pk)
                 Requester.objects.create(account=account, requester_id="org_new", name="Written")
                 begun.set()
                 ended.wait(60)
