@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
-from analytics.usage.report import requester_stats
+from analytics.usage.subject_usage import requester_stats
 from kit.http.errors import NotFound
 from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
 from kit.rest.views import Handler

@@ -16,7 +16,8 @@ from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, Request
 from analytics.recording.recorder_sqlite import revenue_additions, usage_additions
 from analytics.rollups import roll_up as module
 from analytics.rollups.roll_up import revenue_statement, roll_up
-from analytics.usage.report import content_stats, first_decision_hour, usage_report
+from analytics.usage.report import first_decision_hour, usage_report
+from analytics.usage.subject_usage import content_stats
 from analytics.windows import Window
 from tests import factories, ledger
 from tests.analytics.recording import recomputed, record_all, some_events, utc
