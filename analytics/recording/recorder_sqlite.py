@@ -80,7 +80,7 @@ class StoredDecision:
 
     def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
-        limit_result = None if outcome.room is None else outcome.counted(index)
+        limit_result = None if outcome.remaining_before is None else outcome.counted(index)
         self.entry = entry
         self.remaining = None if limit_result is None else limit_result.remaining
         self.facts = case.facts

@@ -14,7 +14,7 @@ from django.db.models import Min
 
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
-from analytics.revenue.spans import NO_WEIGHT, Group, Span, Weights
+from analytics.revenue.spans import NO_WEIGHT, Group, RevenueSpan, Weights
 from analytics.revenue.sums import Key, Sum, count_entries, names, sums_before_buckets, sums_by_tier, top_earners
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day, midnight
 from kit.values.calendar import start_of_day
@@ -104,9 +104,9 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
 def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedRevenue:
     earliest = window.before
     if window.start != midnight(window.start):
-        span, before = Span(window.start, window.end), Span(earliest, window.start)
+        span, before = RevenueSpan(window.start, window.end), RevenueSpan(earliest, window.start)
         return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
-    sums = sums_by_tier(accounts, Span(earliest, window.end))  # sums of both windows by day
+    sums = sums_by_tier(accounts, RevenueSpan(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
     return UnconvertedRevenue(
         [(tier, day, code, amount) for tier, day, code, amount in sums if day >= first],
@@ -122,7 +122,7 @@ def revenue_report(
     `known` is the result of `unconverted_revenue`, if the caller has it. All figures come from one snapshot except the
     two top lists and the number of unconverted entries, which may include entries added a moment later.
     """
-    span = Span(window.start, window.end)
+    span = RevenueSpan(window.start, window.end)
     revenue = known or unconverted_revenue(accounts, window)
     sums, former = revenue.sums, revenue.former
     rates = rates_for([*sums, *former], currency)
@@ -198,7 +198,7 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
     return Rates.load({currency, *(code for _, code in foreign)}, min(days), max(days))
 
 
-def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
+def top(name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]

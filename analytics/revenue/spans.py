@@ -30,7 +30,7 @@ def round_weight(weight: Decimal) -> Decimal:
 
 
 @dataclass(frozen=True)
-class Span:
+class RevenueSpan:
     """From `start` (included) to `end` (excluded)."""
 
     start: datetime
@@ -61,7 +61,7 @@ DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND
 
 
 def candidates(
-    name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, count: int
 ) -> tuple[str, list[Parameter]]:
     """Return a WITH clause whose `candidates` has the keys of all possible top earners, and its parameters.
 
@@ -79,7 +79,7 @@ def candidates(
     return clause, parameters * 2
 
 
-def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Parameter]]:
+def bounds_of(name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights) -> tuple[str, list[Parameter]]:
     """Return SQL for each key's earnings in millionths of the report's currency, as `lowest` and `highest`."""
     condition, owners = accounts_condition(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()
@@ -101,7 +101,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     return sums, [*owners, first.year, last.year, *owners, adapt(first), adapt(last), list(values), low, high]
 
 
-def whole_months(span: Span) -> tuple[date, date]:
+def whole_months(span: RevenueSpan) -> tuple[date, date]:
     """Return the first and last day of the whole months in the span; a long span has at least one."""
     begin, end = span.days
     if begin.day > 1:

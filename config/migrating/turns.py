@@ -1,4 +1,7 @@
-"""One process at a time changes the tables, or fills an empty database."""
+"""One process at a time changes the tables, or fills an empty database.
+
+Also lets `migrate` know the migrations that squashed ones replace.
+"""
 
 import fcntl
 import os
@@ -85,10 +88,9 @@ class EachMigrationLoader(MigrationLoader):
 @contextmanager
 def replaced_migrations() -> Iterator[None]:
     """Let `migrate` know the replaced migrations, to which a database can then be brought by name."""
-    names = vars(executor)
-    usual = names["MigrationLoader"]
-    names["MigrationLoader"] = EachMigrationLoader
+    # MigrationExecutor takes no loader: it finds the class by this name in its module.
+    setattr(executor, "MigrationLoader", EachMigrationLoader)  # noqa: B010 - mypy lets no class be assigned
     try:
         yield
     finally:
-        names["MigrationLoader"] = usual
+        setattr(executor, "MigrationLoader", MigrationLoader)  # noqa: B010

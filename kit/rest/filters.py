@@ -57,7 +57,7 @@ OF_A_DAY = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """How a parameter is parsed (`parse` raises ValueError) and described in the OpenAPI document.
 
     If the text covers a range, such as a day, `parse_last` returns its last value as the operand of `gt` and `lte`.
@@ -84,14 +84,14 @@ def parse_boolean(value: str) -> bool:
     return value == "true"
 
 
-text = Kind(str, {"type": "string"})
-integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
-boolean = Kind(parse_boolean, {"type": "boolean"})
-timestamp = Kind(parse_timestamp, MOMENT_SCHEMA, parse_day_end)
-day = Kind(parse_date, {"type": "string", "format": "date"})
+text = ParameterKind(str, {"type": "string"})
+integer = ParameterKind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
+boolean = ParameterKind(parse_boolean, {"type": "boolean"})
+timestamp = ParameterKind(parse_timestamp, MOMENT_SCHEMA, parse_day_end)
+day = ParameterKind(parse_date, {"type": "string", "format": "date"})
 
 
-def choice(values: Iterable[str]) -> Kind:
+def choice(values: Iterable[str]) -> ParameterKind:
     allowed = [str(value) for value in values]
 
     def parse(value: str) -> str:
@@ -99,16 +99,16 @@ def choice(values: Iterable[str]) -> Kind:
             raise ValueError(f"Must be one of: {', '.join(allowed)}.{did_you_mean(value, allowed)}")
         return value
 
-    return Kind(parse, {"type": "string", "enum": allowed})
+    return ParameterKind(parse, {"type": "string", "enum": allowed})
 
 
-def identifier(prefix: str) -> Kind:
+def identifier(prefix: str) -> ParameterKind:
     def parse(value: str) -> str:
         if ids.decode(prefix, value) is None:
             raise ValueError(f"Must be an id, not {value[:MAX_SHOWN]!r}.{id_hint(prefix, value)}")
         return value
 
-    return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
+    return ParameterKind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
 
 
 def split_members(text: str) -> list[str]:
@@ -170,7 +170,7 @@ class Operand:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: ParameterKind,
         field_name: str | None = None,
         operators: tuple[str, ...] = EQUALITY,
         lookup: str = "",

@@ -16,7 +16,7 @@ from accounts.plans.epochs import current_epoch
 from accounts.retries.idempotency import try_run_once
 from analytics.recording import recorder
 from analytics.recording.entries import KeyClaim
-from analytics.recording.outcomes import RECORDED_WITHIN, too_late
+from analytics.recording.outcomes import RECORDED_WITHIN, refuse_late_recording
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.storage.sqlite_turns import turn_to_write
@@ -112,5 +112,5 @@ def attempt(
     if caller is not None:
         caller.check_presence()
         if made.entries and timezone.now() - now > RECORDED_WITHIN:
-            raise too_late()
+            refuse_late_recording()
     return made.settle(outcomes)
