@@ -30,7 +30,8 @@ from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
-from kit.storage.lock_waits import lock_name, transaction_lock_timeout, try_to_lock_name
+from kit.storage.lock_waits import transaction_lock_timeout
+from kit.storage.postgresql.advisory_locks import lock_name, try_to_lock_name
 from kit.storage.reading import stored_now
 from kit.values import ids
 

@@ -2,8 +2,6 @@
 
 A statement that changes a table needs it for itself. While it waits for a transaction that uses the table, PostgreSQL
 lets no other statement pass it. So it gives up after MILLISECONDS, lets the others pass, and tries again.
-
-Also locks by name, which a transaction holds until it ends.
 """
 
 import logging
@@ -89,25 +87,6 @@ def transaction_lock_timeout(timeout: str) -> Iterator[None]:
         cursor.execute(f"SET LOCAL lock_timeout = '{timeout}'")
         yield
         cursor.execute("SET LOCAL lock_timeout = DEFAULT")
-
-
-def lock_name(name: int | str, *, shared: bool = False) -> None:
-    """Take PostgreSQL's advisory lock of this name until the transaction ends. SQLite has one writer anyway."""
-    if connection.vendor == "postgresql":
-        run_lock(f"pg_advisory_xact_lock{'_shared' if shared else ''}", name)
-
-
-def try_to_lock_name(name: int | str) -> bool:
-    """Take the lock like `lock_name` if it is free. Returns False if another transaction holds it."""
-    return connection.vendor != "postgresql" or run_lock("pg_try_advisory_xact_lock", name) is True
-
-
-def run_lock(function: str, name: int | str) -> object:
-    number = "hashtextextended(%s, 0)" if isinstance(name, str) else "%s"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}({number})", [name])
-        [taken] = cursor.fetchone()
-    return taken
 
 
 @contextmanager
