@@ -38,7 +38,7 @@ NAME = """
   WHERE known.id = excluded.id
   RETURNING id"""
 # If several requests of a batch name the same new requester, the first creates it, and the first name counts.
-IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
+FIRST_NAMES_SQL = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
   FROM naming WHERE account IN (SELECT id FROM unheld)
   ORDER BY account, requester_id, requester, name IS NULL, number"""
 # Nothing may be stored for the namings in `unnamed`. Requesters come before counters and keys, which depend on them.
@@ -55,7 +55,7 @@ NAMINGS = f"""
 ), unheld AS MATERIALIZED (
   SELECT id FROM (SELECT account FROM shared ORDER BY account) AS one, LATERAL (
     SELECT id FROM accounts_account WHERE id = one.account LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS found
-), named AS ({NAME.format(source=IN_ORDER)}
+), named AS ({NAME.format(source=FIRST_NAMES_SQL)}
 ), unnamed AS MATERIALIZED (
   SELECT DISTINCT number FROM naming WHERE requester NOT IN (SELECT id FROM named)
 )"""  # noqa: S608 - made of constants

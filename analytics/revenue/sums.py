@@ -155,7 +155,10 @@ def top_earners(
 
 
 # By the id in the API.
-IN_ORDER = {"content": "key", "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"'}
+TIE_ORDER_SQL = {
+    "content": "key",
+    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
+}
 
 
 def top_on_postgresql(
@@ -188,7 +191,7 @@ def top_on_postgresql(
           SELECT key, sum({worth}) AS earned
           FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
         ) AS earner
-        ORDER BY earned DESC, {IN_ORDER[name]} LIMIT {count:d}
+        ORDER BY earned DESC, {TIE_ORDER_SQL[name]} LIMIT {count:d}
         """,  # noqa: S608 - made of constants
         [*parameters, *values],
     )

@@ -18,7 +18,7 @@ from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months
 
-AT_ONCE = 50  # wallets of a transaction
+WALLETS_PER_TRANSACTION = 50  # wallets of a transaction
 
 
 def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failures]:
@@ -26,7 +26,7 @@ def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failur
     due = Wallet.objects.filter(next_change_at__lte=until)
     if account_id is not None:
         due = due.filter(account=account_id)
-    return store_due(due.order_by("pk"), partial(settle_together, until), AT_ONCE)
+    return store_due(due.order_by("pk"), partial(settle_together, until), WALLETS_PER_TRANSACTION)
 
 
 def settle_together(until: datetime, wallets: Sequence[Wallet]) -> int:

@@ -45,7 +45,7 @@ DESCRIPTIONS = {
     "prefix": "`{name}` begins with this text, case-sensitive.",
 }
 MIDNIGHT = " A date without a time is its midnight UTC."
-OF_A_DAY = {
+DAY_OPERATOR_NOTES = {
     "eq": MIDNIGHT,
     "ne": MIDNIGHT,
     "in": MIDNIGHT,
@@ -200,7 +200,7 @@ class OperatorFilter(django_filters.Filter):
         kind = boolean if operator == "exists" else operand.kind
         description = DESCRIPTIONS[operator].format(name=name)
         if kind.parse_last:
-            description += OF_A_DAY.get(operator, "")
+            description += DAY_OPERATOR_NOTES.get(operator, "")
         super().__init__(field_name=operand.field_name or name, parse=kind.parser(operator), many=many)
         one = kind.schema
         many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}

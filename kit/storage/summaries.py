@@ -155,7 +155,7 @@ ABSENT = {
     "bigint": "-1",
     "date": "0001-01-01",
 }
-BY_SUMMARY = {"enable_seqscan": "off", "enable_indexscan": "off", "max_parallel_workers_per_gather": "0"}
+SUMMARY_SETTINGS = {"enable_seqscan": "off", "enable_indexscan": "off", "max_parallel_workers_per_gather": "0"}
 READING_SECONDS = 300
 
 
@@ -169,7 +169,7 @@ def first_unsummarised(name: str) -> int | None:
     blocks, absent = search
     explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {absent}"
     try:
-        rows = rows_within(connection, READING_SECONDS, explain, None, BY_SUMMARY)
+        rows = rows_within(connection, READING_SECONDS, explain, None, SUMMARY_SETTINGS)
     except TookTooLong as error:
         raise Unmendable from error
     [([explained],)] = cast(list[tuple[list[dict[str, dict[str, int]]]]], rows)
