@@ -167,10 +167,10 @@ def drop_before(month: datetime) -> list[str]:
     oldest = PartitionSpan.of_month(month).name
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
     for name in dropped:
-        until_unlocked(partial(drop, name))
+        until_unlocked(partial(drop_partition, name))
     return dropped
 
 
-def drop(name: str) -> None:
+def drop_partition(name: str) -> None:
     with short_lock_transaction() as cursor:
         cursor.execute(f"DROP TABLE {name}")

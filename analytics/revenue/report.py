@@ -148,20 +148,20 @@ def revenue_report(
             series[earlier] = PRECISION.add(series[earlier], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
-    total = add(series.values())
+    total = sum_amounts(series.values())
     groups = {(day, code) for _, day, code, _ in sums}
     weights = {(day, code): rates.convert(Decimal(1), code, currency, day) or NO_WEIGHT for day, code in groups}
     converted_before = (rates.convert(amount, code, currency, day) for _, day, code, amount in former)
     return RevenueReport(
         currency=currency,
         total=total,
-        before=add(worth for worth in converted_before if worth is not None),
+        before=sum_amounts(worth for worth in converted_before if worth is not None),
         projected_monthly=project_month(total, window, now),
         series=list(series.items()),
         by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
-        by_requester=top("requester", accounts, span, weights, currency),
-        by_content=top("content", accounts, span, weights, currency),
+        by_requester=list_earners("requester", accounts, span, weights, currency),
+        by_content=list_earners("content", accounts, span, weights, currency),
         by_currency=dict(sorted(sum_by_currency(sums).items())),
         unconverted=unconverted_sums(accounts, window, left_out),
     )
@@ -182,7 +182,7 @@ def unconverted_sums(accounts: Sequence[str], window: Window, left_out: Mapping[
     return [Unconverted(code, amount, entries[code]) for code, amount in sorted(amounts.items())]
 
 
-def add(amounts: Iterable[Decimal]) -> Decimal:
+def sum_amounts(amounts: Iterable[Decimal]) -> Decimal:
     total = Decimal(0)
     for amount in amounts:
         total = PRECISION.add(total, amount)
@@ -198,7 +198,9 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
     return Rates.load({currency, *(code for _, code in foreign)}, min(days), max(days))
 
 
-def top(name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str) -> list[Earner]:
+def list_earners(
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str
+) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.book import Book
-from analytics.wallets.events import announce, next_notice
+from analytics.wallets.events import next_notice, record_news
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
@@ -57,7 +57,7 @@ def save_book(book: Book, now: datetime) -> None:
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
     book.wallet.notice_at = next_notice(book.wallet)
     book.wallet.save()
-    announce(book.news)
+    record_news(book.news)
     book.entries, book.touched, book.news = [], {}, []
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from analytics.recording.spending_sql import Spend
-from analytics.wallets.events import announce, next_notice
+from analytics.wallets.events import next_notice, record_news
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import open_books, save_book
 from kit.storage import clocks
@@ -66,7 +66,7 @@ class Purses:
                 WalletEntry.objects.bulk_create(book.entries)
                 book.wallet.notice_at = next_notice(book.wallet)
                 book.wallet.save(update_fields=["balance", "notice_at", "exhausted_at"])
-                announce(book.news)
+                record_news(book.news)
 
     def exhaust(self, spend: Spend) -> None:
         """Note that a check is denied because of this wallet."""
