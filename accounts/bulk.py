@@ -163,7 +163,7 @@ class AccountBulk(Bulk[M]):
             self.release_external_ids()
             self.write([resource for _, resource in self.changed_resources])
             audit.record_all(self.changes)
-            epochs.bump(self.account_id, self.epoch_names())
+            epochs.invalidate(self.account_id, self.epoch_names())
             self.gather_statistics()
         return outcomes
 

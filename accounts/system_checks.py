@@ -16,7 +16,7 @@ from django.urls import Resolver404, resolve
 
 from accounts.limits.redis_servers import RedisAddress
 from kit.environ import known_names
-from kit.private_files import files_of_database, is_open_to_others
+from kit.private_files import files_of_database, is_open_to_group_or_others
 from kit.storage.replica import REPLICA, measure
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
@@ -25,7 +25,7 @@ SECRET_CHARACTERS = 50
 DIFFERENT_CHARACTERS = 5
 TOKEN_CHARACTERS = 20
 SHORTEST_PREFIXES = {4: 8, 6: 16}  # widest proxy networks: 10.0.0.0/8, and more IPv6 addresses than any provider has
-SIMILARITY = 0.9  # of 1; DATABASE_USER, which is another program's, and DATABASE_URL have 0.88
+SIMILARITY = 0.9  # of 1; DATABASE_URL and a variable for the user, which another program reads, have 0.88
 UNIQUE_LOCAL = IPv6Network("fc00::/7")
 
 
@@ -205,5 +205,5 @@ def data_are_private(app_configs: object, **kwargs: object) -> list[CheckMessage
             id="accounts.W004",
         )
         for path in paths
-        if is_open_to_others(path)
+        if is_open_to_group_or_others(path)
     ]

@@ -15,7 +15,7 @@ from accounts.keys.callers import Use, is_use_due, write_use
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
-from kit.http.middleware import get_client_address
+from kit.http.client_addresses import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -58,7 +58,7 @@ class AccountViewSet(ApiViewSet[M]):
         grant = self.grant
         actor = Actor(ActorType.KEY, grant.key_id, grant.key_name, client_address_text(request._request))
         with acting_as(actor), turn_to_write(), transaction.atomic():
-            if not epochs.keep(self.account_id):  # deleted since authentication
+            if not epochs.prevent_deletion(self.account_id):  # deleted since authentication
                 raise unknown_key()
             if key is None:
                 return handler(request, *args, **kwargs)

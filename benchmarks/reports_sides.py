@@ -134,7 +134,7 @@ def usage_sides(account: str) -> dict[str, Callable[[str], dict[str, Any]]]:
     now = datetime.now(UTC)
 
     def window(period: str) -> Window:
-        return windows.USAGE.parse({"period": period}, now, lambda: usage.first_event([account]))
+        return windows.USAGE.parse({"period": period}, now, lambda: usage.first_decision_hour([account]))
 
     return {
         "this report": lambda period: figures_of_report(account, window(period)),

@@ -22,7 +22,7 @@ from licensing.policies.models import PolicyRevision
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LiveChoice:
     """A requester or item to choose."""
 
     id: str
@@ -35,8 +35,8 @@ class Choice:
 class LiveCheck:
     """The choices, and the answer or the problem that prevents one."""
 
-    requesters: Sequence[Choice]
-    items: Sequence[Choice]
+    requesters: Sequence[LiveChoice]
+    items: Sequence[LiveChoice]
     curl: str
     answer: DescribedDecision | None
     policy: PolicyRevision | None
@@ -80,8 +80,8 @@ def choose(name: str, notes: Mapping[str, str]) -> str:
     return name if name in notes else next(iter(notes))
 
 
-def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[Choice]:
-    return [Choice(key, names[key], note, key == chosen) for key, note in notes.items()]
+def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[LiveChoice]:
+    return [LiveChoice(key, names[key], note, key == chosen) for key, note in notes.items()]
 
 
 @cache

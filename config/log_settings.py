@@ -6,7 +6,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "kit.http.middleware.RequestIdFilter"},
+        "request_id": {"()": "kit.http.request_ids.RequestIdFilter"},
         "outages": {"()": "kit.storage.outage_causes.PoolFilter"},
     },
     "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},

@@ -12,7 +12,7 @@ from config.server_settings import *  # noqa: F403 - each of its names is a sett
 from config.server_settings import HEAVY_THREADS, THREADS
 from kit.environ import env, env_bool, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
-from kit.private_files import close_to_others, private_directory
+from kit.private_files import private_directory, remove_group_and_other_permissions
 from kit.telemetry.reserved_files import use_reserved_files
 from kit.values.same_page import SamePage
 
@@ -21,7 +21,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
 if not env("DATA_DIR"):  # the default directory; the check accounts.W004 reports a chosen one that is open to others
-    close_to_others(DATA_DIR)
+    remove_group_and_other_permissions(DATA_DIR)
 
 
 def kept_secret() -> str:
@@ -41,7 +41,7 @@ def kept_secret() -> str:
         pass
     finally:
         draft.unlink(missing_ok=True)
-    close_to_others(path)
+    remove_group_and_other_permissions(path)
     return path.read_text().strip()
 
 

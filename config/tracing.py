@@ -26,7 +26,8 @@ from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, get_cu
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.middleware import TrustedProxies, request_id
+from kit.http.client_addresses import TrustedProxies
+from kit.http.request_ids import request_id
 from kit.storage.microbatch import MicroBatch, Submission, Work
 from kit.telemetry.logs import redact_secrets
 from kit.telemetry.observing import ObservationMiddleware, request_route
@@ -159,7 +160,7 @@ class Tracing:
 
         Only trusted proxies may set it, as with all forwarding headers.
         """
-        if not self.proxies.include(peer):
+        if not self.proxies.is_trusted_peer(peer):
             return None
         carrier = {name: headers(name) for name in ("traceparent", "tracestate")}
         return propagator.extract({name: value for name, value in carrier.items() if value})

@@ -9,33 +9,33 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_IMODE
 
-OTHERS = 0o077  # permission bits of group and others
-EVERYBODY = 0o007  # those of accounts that are neither the owner nor in the group
-OF_SQLITE = ("-wal", "-shm", "-journal")
+GROUP_AND_OTHERS = 0o077  # permission bits of group and others
+OTHERS = 0o007  # those of accounts that are neither the owner nor in the group
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+
+
+def is_open_to_group_or_others(path: Path) -> bool:
+    return path.exists() and bool(path.stat().st_mode & GROUP_AND_OTHERS)
+
+
+def remove_group_and_other_permissions(path: Path) -> None:
+    """Remove the permissions of group and others from an existing file."""
+    if is_open_to_group_or_others(path):
+        # Only a file's owner can change its mode; the check accounts.W004 reports such files.
+        with suppress(PermissionError):
+            path.chmod(S_IMODE(path.stat().st_mode) & ~GROUP_AND_OTHERS)
 
 
 def is_open_to_others(path: Path) -> bool:
+    """Return whether every account of the machine has permissions. Those of a group were given on purpose."""
     return path.exists() and bool(path.stat().st_mode & OTHERS)
 
 
-def close_to_others(path: Path) -> None:
-    """Remove the permissions of group and others from an existing file."""
-    if is_open_to_others(path):
-        # Only a file's owner can change its mode; the check accounts.W004 reports such files.
-        with suppress(PermissionError):
-            path.chmod(S_IMODE(path.stat().st_mode) & ~OTHERS)
-
-
-def is_open_to_everybody(path: Path) -> bool:
-    """Return whether every account of the machine has permissions. Those of a group were given on purpose."""
-    return path.exists() and bool(path.stat().st_mode & EVERYBODY)
-
-
-def close_to_everybody(path: Path) -> None:
+def remove_other_permissions(path: Path) -> None:
     """Remove the permissions of accounts that are neither the owner nor in the group."""
-    if is_open_to_everybody(path):
+    if is_open_to_others(path):
         with suppress(PermissionError):  # only a file's owner can change its mode
-            path.chmod(S_IMODE(path.stat().st_mode) & ~EVERYBODY)
+            path.chmod(S_IMODE(path.stat().st_mode) & ~OTHERS)
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def private_umask() -> Iterator[None]:
 
     It is the whole process's, so it is for commands. Default ACLs of a folder still apply.
     """
-    former = os.umask(OTHERS)
+    former = os.umask(GROUP_AND_OTHERS)
     try:
         yield
     finally:
@@ -65,8 +65,8 @@ def private_database(path: Path) -> None:
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     for file in files_of_database(path):
-        close_to_others(file)
+        remove_group_and_other_permissions(file)
 
 
 def files_of_database(path: Path) -> list[Path]:
-    return [path, *(path.with_name(path.name + suffix) for suffix in OF_SQLITE)]
+    return [path, *(path.with_name(path.name + suffix) for suffix in SQLITE_SUFFIXES)]

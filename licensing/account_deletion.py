@@ -14,7 +14,7 @@ from accounts.plans import epochs
 from accounts.webhooks.models import WebhookEndpoint
 from analytics.models import Entry, LedgerEntry
 from kit.http.errors import InUse, NotFound, ValidationFailed
-from kit.storage.lock_waits import waits_at_most
+from kit.storage.lock_waits import transaction_lock_timeout
 from kit.storage.reading import committed_until, stored_now
 
 LOCK_WAIT = "500ms"  # less than PostgreSQL's deadlock_timeout of one second
@@ -64,10 +64,10 @@ def delete_at_once(account: Account) -> int:
     operator's, lock a row before the account; this one gives way to them: its lock timeout is shorter than
     PostgreSQL's deadlock timeout, so PostgreSQL never cancels the other transaction.
     """
-    with waits_at_most(LOCK_WAIT):
+    with transaction_lock_timeout(LOCK_WAIT):
         if not Account.objects.select_for_update().filter(pk=account.pk).exists():
             raise NotFound(f"There is no account '{account.pk}'.")
-        epochs.hold(account.pk)
+        epochs.lock_epoch(account.pk)
         lock_webhook_endpoints(account.pk)
         if keeps_ledger(account):
             raise ValidationFailed(

@@ -103,7 +103,7 @@ def filters() -> str:
 
 
 def headers() -> str:
-    from kit.http.middleware import LIMITS
+    from kit.http.header_limits import LIMITS
 
     rows = sorted((name.decode().title(), limit) for name, limit in LIMITS.items())
     return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))

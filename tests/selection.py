@@ -45,6 +45,7 @@ ON_SQLITE_ALONE = {
         "test_money",
         "test_openapi",
         "test_personal_members",
+        "test_prose_names",
         "test_sizes",
         "test_typeids",
     ],

@@ -6,7 +6,7 @@ rollback:
     before = item.audited()
     …change and save the item…
     audit.record("content.updated", item, before)
-    epochs.bump(item.account_id, {item.pk})
+    epochs.invalidate(item.account_id, {item.pk})
 
 A resource's `audited()` returns the fields to log, with the API's names and JSON values. The actor is the current one
 (`kit.actors.acting_as`): a key, an operator or a command.
@@ -36,7 +36,7 @@ from accounts.events import recording
 from accounts.events.models import Event
 from accounts.people import PERSONAL, conceal
 from kit.actors import Actor, current_actor
-from kit.http.middleware import request_id
+from kit.http.request_ids import request_id
 from kit.values.json_values import is_same
 
 Fields = Mapping[str, object]
@@ -117,7 +117,7 @@ def owner_of(resource: AuditedModel) -> str | None:
 
 
 def record(action: str, resource: AuditedModel, before: Fields, after: Fields | None = None) -> None:
-    """Write a change's entry and event. Call it in the change's transaction, before epochs.bump."""
+    """Write a change's entry and event. Call it in the change's transaction, before epochs.invalidate."""
     record_all([build_change(action, resource, before, after)])
 
 

@@ -16,7 +16,7 @@ from accounts.events import recording
 from accounts.events.models import EndNotice
 from accounts.events.recording import objects
 from kit.storage.clocks import watch
-from kit.storage.lock_waits import try_to_lock_name
+from kit.storage.postgresql.advisory_locks import try_to_lock_name
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 

@@ -196,7 +196,7 @@ BY_NAME = {event_type.name: event_type for event_type in TYPES}
 SUBSCRIBED = [event_type.name for event_type in TYPES if event_type.name != PING]
 # What an endpoint may subscribe to: everything, a group, a type.
 PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED}), *SUBSCRIBED]
-TO_BE_NAMED = [event_type.name for event_type in TYPES if event_type.must_be_named]
+EXPLICIT_ONLY_TYPES = [event_type.name for event_type in TYPES if event_type.must_be_named]
 
 
 def event_type_for(action: str, changes: Changes) -> str | None:
@@ -210,7 +210,7 @@ def event_type_for(action: str, changes: Changes) -> str | None:
 def covers(pattern: str, name: str) -> bool:
     """Whether a pattern (`*`, a group such as `content.*`, or a type) includes the type."""
     if pattern == "*":
-        return name not in TO_BE_NAMED
+        return name not in EXPLICIT_ONLY_TYPES
     return pattern == name or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
 
 

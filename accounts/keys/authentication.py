@@ -22,12 +22,11 @@ from accounts.keys.bounds import rate_limit_window
 from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
-from kit.http.middleware import Address
 from kit.storage.by_database import by_database
 from kit.storage.light_tasks import run_blocking
 from kit.storage.prepared import prepared_cursor
 from kit.values import ids
-from kit.values.networks import Network
+from kit.values.networks import Address, Network
 
 CACHE_SECRET = token_bytes(32)
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="api"'}

@@ -60,5 +60,5 @@ class KeyBulk(Bulk[ApiKey]):
         ApiKey.objects.bulk_create(self.created)
         ApiKey.objects.bulk_update(self.changed, services.CHANGEABLE_FIELDS)
         audit.record_all(self.changes)
-        epochs.bump(self.account_id, {key.pk for key in self.changed})
+        epochs.invalidate(self.account_id, {key.pk for key in self.changed})
         return outcomes

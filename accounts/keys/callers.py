@@ -13,8 +13,8 @@ from accounts.keys.authentication import Grant, name_in_cache, reload_grant
 from accounts.keys.models import ApiKey
 from accounts.keys.permissions import require
 from kit.http.errors import ApiError, ClientGone, IpNotAllowed, MissingApiKey
-from kit.http.middleware import Address
 from kit.storage.light_tasks import run_blocking
+from kit.values.networks import Address
 
 MAX_WEIGHT = 200_000  # of the known grants, in KiB approximately
 # How often a key's use, and the refusal of a proxy with it, are noted.

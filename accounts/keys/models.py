@@ -92,4 +92,4 @@ SQLITE = FIND.format(
       account.edge_requests_per_day, account.suspended_at, json(api_key.allowed_hosts), account.unlisted_signers,
       account.visitor_addresses, api_key.type, json(api_key.rate_limit))""",
 )
-BY_DIGEST = POSTGRESQL + "digest = ANY(%s::bytea[])"
+FIND_BY_DIGEST_SQL = POSTGRESQL + "digest = ANY(%s::bytea[])"

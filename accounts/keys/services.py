@@ -169,7 +169,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     if change is not None:
         keys[key.pk].save(update_fields=CHANGEABLE_FIELDS)
         audit.record_all([change])
-        epochs.bump(key.account_id, {key.pk})
+        epochs.invalidate(key.account_id, {key.pk})
     return keys[key.pk]
 
 
@@ -215,7 +215,7 @@ def revoke_api_key(key: ApiKey) -> ApiKey:
         locked.revoked_at = timezone.now()
         locked.save(update_fields=["revoked_at"])
         audit.record("api_key.revoked", locked, before)
-        epochs.bump(locked.account_id, {locked.pk})
+        epochs.invalidate(locked.account_id, {locked.pk})
     return locked
 
 
@@ -261,5 +261,5 @@ def rotate_api_key(
         old.expires_at = min(end, old.expires_at or end)
     old.save(update_fields=["revoked_at", "expires_at"])
     audit.record("api_key.rotated", old, before)
-    epochs.bump(old.account_id, {old.pk})
+    epochs.invalidate(old.account_id, {old.pk})
     return new, text

@@ -172,7 +172,7 @@ def write_chunk(chunk: list[UsedUpLimit]) -> int:
         new = [
             (used_up, data)
             for used_up in chunk
-            if used_up.account_id in account_ids and (data := data_of(used_up, names)) and keep(used_up)
+            if used_up.account_id in account_ids and (data := data_of(used_up, names)) and record_notice(used_up)
         ]
         recording.write_events(
             [recording.build(used_up.account_id, LIMIT_REACHED, used_up.object_id, data) for used_up, data in new]
@@ -190,7 +190,7 @@ def data_of(used_up: UsedUpLimit, names: Names) -> dict[str, object] | None:
     return {**used_up.data, "requester": {"id": used_up.requester_id, "name": names[requester]}}
 
 
-def keep(used_up: UsedUpLimit) -> bool:
+def record_notice(used_up: UsedUpLimit) -> bool:
     """Record the announcement. Returns False if another process already made it."""
     ends = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(used_up.ends, UTC))
     with connection.cursor() as cursor:

@@ -27,9 +27,10 @@ from accounts.limits.windows import (
     Window,
     build_headers,
 )
+from kit.http.client_addresses import client_network, get_client_address
 from kit.http.error_replies import error_response
 from kit.http.errors import MissingApiKey, RateLimitExceeded
-from kit.http.middleware import Address, client_network, get_client_address
+from kit.values.networks import Address
 
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView

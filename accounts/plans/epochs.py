@@ -27,9 +27,9 @@ from kit.values import ids
 
 # Held by a write until its end. Statements that record decisions and requesters share it but only try to take it,
 # because they also carry decisions of other accounts.
-HELD = "hashtextextended({account}, 1)"
-HOLD = f"SELECT pg_advisory_xact_lock({HELD.format(account='%s')})"
-FIND = "SELECT 1 FROM accounts_account WHERE id = %s"
+EPOCH_LOCK_SQL = "hashtextextended({account}, 1)"
+LOCK_EPOCH_SQL = f"SELECT pg_advisory_xact_lock({EPOCH_LOCK_SQL.format(account='%s')})"
+FIND_ACCOUNT_SQL = "SELECT 1 FROM accounts_account WHERE id = %s"
 EVERYTHING = None  # passed instead of names
 GONE = -1  # epoch of a deleted account; no key is valid at it
 MAX_MISSED = 1_000  # epochs whose changes are read; beyond that, dropping the whole cache is cheaper
@@ -37,16 +37,17 @@ LIFETIME = timedelta(minutes=10)  # of a recorded change
 
 listeners: list[Callable[[str, int], None]] = []  # called in any thread, after a commit of this process
 
-RAISE = "UPDATE accounts_account SET epoch = epoch + 1 WHERE id = %s"
+INCREMENT_SQL = "UPDATE accounts_account SET epoch = epoch + 1 WHERE id = %s"
 # An existing row for the same epoch means that somebody reset the epoch, so anything may have changed.
-NOTE = """
+INSERT_CHANGE_SQL = """
 INSERT INTO accounts_epochchange (account_id, epoch, names, created) SELECT {row}
 ON CONFLICT (account_id, epoch) DO UPDATE SET names = NULL, created = excluded.created RETURNING epoch"""
-POSTGRESQL = f"WITH raised AS ({RAISE} RETURNING id, epoch){NOTE.format(row='id, epoch, %s::jsonb, %s FROM raised')}"
-SQLITE = NOTE.format(row="id, epoch, %s, %s FROM accounts_account WHERE id = %s")
+INSERT_RAISED_SQL = INSERT_CHANGE_SQL.format(row="id, epoch, %s::jsonb, %s FROM raised")
+POSTGRESQL_SQL = f"WITH raised AS ({INCREMENT_SQL} RETURNING id, epoch){INSERT_RAISED_SQL}"
+SQLITE_SQL = INSERT_CHANGE_SQL.format(row="id, epoch, %s, %s FROM accounts_account WHERE id = %s")
 
 # One statement, so one snapshot: a row for each change since an epoch, and a single one if there are none.
-SINCE = f"""
+CHANGES_SINCE_SQL = f"""
 SELECT account.epoch, change.names, change.epoch FROM accounts_account account
 LEFT JOIN accounts_epochchange change ON change.account_id = account.id AND change.epoch > %s
   AND change.epoch <= account.epoch AND change.epoch > account.epoch - {MAX_MISSED}
@@ -61,7 +62,7 @@ def current_epoch(account_id: str) -> int:
     return GONE if row is None else row[0]
 
 
-def hold(account_id: str) -> int:
+def lock_epoch(account_id: str) -> int:
     """Lock the account's epoch until the transaction ends, and return it.
 
     Writes that lock the same rows as checks (requesters, revenue totals) call it first, so that all lock in the same
@@ -70,22 +71,22 @@ def hold(account_id: str) -> int:
     epoch = Account.objects.select_for_update(no_key=True).values_list("epoch", flat=True).get(pk=account_id)
     if connection.vendor == "postgresql":
         with prepared_cursor() as cursor:
-            cursor.execute(HOLD, [str(UUID(ids.id_to_hex("acc", account_id)))])
+            cursor.execute(LOCK_EPOCH_SQL, [str(UUID(ids.id_to_hex("acc", account_id)))])
     return epoch
 
 
-def keep(account_id: str) -> bool:
+def prevent_deletion(account_id: str) -> bool:
     """Keep the account from being deleted until the transaction ends; return whether it exists.
 
     Writing requests call it before taking other locks, because deletion locks the account first. Requests of one
     account do not block each other here.
     """
     with prepared_cursor() as cursor:
-        cursor.execute(FIND + key_share(), [prepare(Account, "id", account_id)])
+        cursor.execute(FIND_ACCOUNT_SQL + key_share(), [prepare(Account, "id", account_id)])
         return cursor.fetchone() is not None
 
 
-def bump(account_id: str, names: Collection[str] | None) -> None:
+def invalidate(account_id: str, names: Collection[str] | None) -> None:
     """Invalidate cached entries of the account by name, effective at the commit; EVERYTHING invalidates all.
 
     Without names it does nothing, because nothing cached a resource that did not exist. Call it last in the
@@ -98,10 +99,10 @@ def bump(account_id: str, names: Collection[str] | None) -> None:
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     with transaction.atomic(savepoint=False), prepared_cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(POSTGRESQL, [key, names_json, now])
+            cursor.execute(POSTGRESQL_SQL, [key, names_json, now])
         else:
-            cursor.execute(RAISE, [key])
-            cursor.execute(SQLITE, [names_json, now, key])
+            cursor.execute(INCREMENT_SQL, [key])
+            cursor.execute(SQLITE_SQL, [names_json, now, key])
         for [epoch] in cursor.fetchall():
             transaction.on_commit(partial(notify, account_id, epoch))
 
@@ -121,7 +122,7 @@ class Changes:
 
     @classmethod
     def of(cls, known_epoch: int, rows: Iterable[Sequence[str | bytes | None]]) -> "Changes | None":
-        """Build from the rows of SINCE. Returns None if the account was deleted."""
+        """Build from the rows of CHANGES_SINCE_SQL. Returns None if the account was deleted."""
         names_by_epoch: dict[int, str | bytes | None] = {}
         epoch: int | None = None
         for newest, names, changed_at in rows:
@@ -141,7 +142,7 @@ class Changes:
 def changes_since(account_id: str, known_epoch: int) -> Changes | None:
     """Return the changes since an epoch, or None if the account was deleted."""
     with prepared_cursor() as cursor:
-        cursor.execute(SINCE, [known_epoch, prepare(Account, "id", account_id)])
+        cursor.execute(CHANGES_SINCE_SQL, [known_epoch, prepare(Account, "id", account_id)])
         return Changes.of(known_epoch, cursor.fetchall())
 
 

@@ -79,7 +79,7 @@ def update_account(account: Account, fields: Mapping[str, object]) -> Account:
     if has_moved:
         time_zone_changed.send(Account, account=locked)
     audit.record("account.updated", locked, before)
-    epochs.bump(locked.pk, epochs.EVERYTHING)
+    epochs.invalidate(locked.pk, epochs.EVERYTHING)
     return locked
 
 
@@ -105,5 +105,5 @@ def suspend_account(account: Account, *, suspended: bool = True) -> Account:
         locked.suspended_at = timezone.now() if suspended else None
         locked.save(update_fields=["suspended_at"])
         audit.record("account.suspended" if suspended else "account.resumed", locked, before)
-        epochs.bump(locked.pk, epochs.EVERYTHING)
+        epochs.invalidate(locked.pk, epochs.EVERYTHING)
     return locked

@@ -50,13 +50,10 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
         return {}
     plans = [plan_consume(account.pk, *account.limits) for account in accounts]
     meters = [edge_consume(account.pk, *account.edge_limits) for account in accounts]
-    counts = limiter.look([*plans, *meters])
+    counts = iter(limiter.look(plans + meters))
+    plan_windows = [list(map(WindowUse, next(counts), account.limits)) for account in accounts]
+    edge_windows = [list(map(WindowUse, next(counts), account.edge_limits)) for account in accounts]
     uses = {}
-    for account, plan, edge in zip(accounts, counts[: len(accounts)], counts[len(accounts) :], strict=True):
-        uses[account.pk] = PlanUse(
-            minute=WindowUse(plan[0], account.limits[0]),
-            day=WindowUse(plan[1], account.limits[1]),
-            edge_minute=WindowUse(edge[0], account.edge_limits[0]),
-            edge_day=WindowUse(edge[1], account.edge_limits[1]),
-        )
+    for account, [minute, day], [edge_minute, edge_day] in zip(accounts, plan_windows, edge_windows, strict=True):
+        uses[account.pk] = PlanUse(minute=minute, day=day, edge_minute=edge_minute, edge_day=edge_day)
     return uses

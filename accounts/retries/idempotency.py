@@ -30,7 +30,8 @@ from accounts.sealing import reply_sealer
 from kit.http.errors import IdempotencyConflict, IdempotencyMismatch, InvalidRequest, ValidationFailed
 from kit.http.parsing import read_object
 from kit.http.rendering import render_json
-from kit.storage.lock_waits import lock_name, try_to_lock_name, waits_at_most
+from kit.storage.lock_waits import transaction_lock_timeout
+from kit.storage.postgresql.advisory_locks import lock_name, try_to_lock_name
 from kit.storage.reading import stored_now
 from kit.values import ids
 
@@ -120,7 +121,7 @@ def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
     oldest = connection.ops.adapt_datetimefield_value(now - IdempotencyRecord.LIFETIME)
     account = Account._meta.pk.get_db_prep_value(account_id, connection)
     try:
-        with waits_at_most(f"{WAIT_SECONDS}s"), connection.cursor() as cursor:
+        with transaction_lock_timeout(f"{WAIT_SECONDS}s"), connection.cursor() as cursor:
             lock_key(account_id, key)
             cursor.execute(CLAIM_KEY, [account, key, digest, b"", created, oldest])
             is_claimed = cursor.fetchone() is not None

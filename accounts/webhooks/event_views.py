@@ -15,7 +15,7 @@ from accounts.people import with_references
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
-from accounts.webhooks.readable_events import check_patterns, readable_types
+from accounts.webhooks.readable_events import readable_types, require_read_permissions
 from accounts.webhooks.serializers import RedeliverySerializer
 from kit.http.errors import NotFound, ValidationFailed
 from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp
@@ -75,6 +75,6 @@ class EventViewSet(AccountViewSet[Event]):
             endpoint = find(endpoints, webhook_id)
         except NotFound as error:
             raise ValidationFailed(error.message, param="webhookId") from None
-        check_patterns(self.grant, endpoint.events)
+        require_read_permissions(self.grant, endpoint.events)
         services.redeliver(event, endpoint)
         return self.answer(event)

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.events.models import Event
-from accounts.events.types import TO_BE_NAMED, covers
+from accounts.events.types import EXPLICIT_ONLY_TYPES, covers
 from kit.values.ids import IdField
 
 
@@ -52,7 +52,7 @@ class WebhookEndpoint(models.Model):
 
     @property
     def subscribes_to_access(self) -> bool:
-        return any(self.subscribes_to(name) for name in TO_BE_NAMED)
+        return any(self.subscribes_to(name) for name in EXPLICIT_ONLY_TYPES)
 
     def audited(self) -> dict[str, object]:
         return {

@@ -12,7 +12,7 @@ def readable_types(grant: KeyGrant) -> list[str]:
     return [event_type.name for event_type in TYPES if allows(grant.permissions, PERMISSIONS[event_type.object])]
 
 
-def check_patterns(grant: KeyGrant, patterns: Iterable[str]) -> None:
+def require_read_permissions(grant: KeyGrant, patterns: Iterable[str]) -> None:
     """Raise InsufficientPermissions, naming the first one missing, if the key may not see every event they cover."""
     for name in covered_by(patterns):
         permission = PERMISSIONS[BY_NAME[name].object]

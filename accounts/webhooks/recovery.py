@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events.models import Event
-from accounts.events.types import TO_BE_NAMED, covered_by
+from accounts.events.types import EXPLICIT_ONLY_TYPES, covered_by
 from accounts.webhooks import outbox
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import LEASE
@@ -17,14 +17,14 @@ from accounts.webhooks.services import lock_endpoint
 from kit.http.errors import InUse
 
 # Repeats the conditions of `missed_events`, because a worker may settle a delivery in the meantime.
-QUEUE_MISSED = """INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
-    SELECT missed.id, %s, '{waiting}', 0, %s, %s FROM ({missed}) missed WHERE TRUE
+QUEUE_MISSED = f"""INSERT INTO accounts_webhookdelivery (event_id, endpoint_id, state, attempts, is_single, due_at)
+    SELECT missed.id, %s, '{DeliveryState.WAITING.value}', 0, FALSE, %s FROM ({{missed}}) missed WHERE TRUE
     ON CONFLICT (event_id, endpoint_id) DO UPDATE
     SET state = excluded.state, attempts = 0, is_single = excluded.is_single, due_at = excluded.due_at
     WHERE accounts_webhookdelivery.delivered_at IS NULL AND (
-        accounts_webhookdelivery.state = '{failed}'
-        OR (accounts_webhookdelivery.state = '{waiting}' AND accounts_webhookdelivery.due_at > %s)
-    )"""
+        accounts_webhookdelivery.state = '{DeliveryState.FAILED.value}'
+        OR (accounts_webhookdelivery.state = '{DeliveryState.WAITING.value}' AND accounts_webhookdelivery.due_at > %s)
+    )"""  # noqa: S608 - made of constants
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def missed_events(endpoint: WebhookEndpoint, since: datetime | None, now: dateti
     if since is None:
         return events.filter(Exists(deliveries.filter(missed)))
     # A summary of decisions is written for one endpoint, whose id is its object id.
-    meant_for_it = ~Q(type__in=TO_BE_NAMED) | Q(object_id=endpoint.pk)
+    meant_for_it = ~Q(type__in=EXPLICIT_ONLY_TYPES) | Q(object_id=endpoint.pk)
     return events.filter(meant_for_it, ~Exists(deliveries.exclude(missed)), created__gte=since)
 
 
@@ -90,9 +90,6 @@ def queue_missed_events(endpoint: WebhookEndpoint, since: datetime | None) -> in
     endpoint_id = WebhookEndpoint._meta.pk.get_db_prep_value(endpoint.pk, connection)
     due_at = connection.ops.adapt_datetimefield_value(now)
     last_lease = connection.ops.adapt_datetimefield_value(now + LEASE)
-    statement = QUEUE_MISSED.format(
-        missed=missed, waiting=DeliveryState.WAITING.value, failed=DeliveryState.FAILED.value
-    )
     with connection.cursor() as cursor:
-        cursor.execute(statement, [endpoint_id, False, due_at, *parameters, last_lease])
+        cursor.execute(QUEUE_MISSED.format(missed=missed), [endpoint_id, due_at, *parameters, last_lease])
         return int(cursor.rowcount)

@@ -12,7 +12,7 @@ from accounts.events.serializers import EventSerializer
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import recovery, services
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from accounts.webhooks.readable_events import check_patterns
+from accounts.webhooks.readable_events import require_read_permissions
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from accounts.webhooks.serializers import (
     DeletedEndpointSerializer,
@@ -47,7 +47,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
 
     def check_replay(self, reply: bytes) -> None:
         if self.action == "create":
-            check_patterns(self.grant, orjson.loads(reply)["events"])
+            require_read_permissions(self.grant, orjson.loads(reply)["events"])
 
     @extend_schema(summary="List webhook endpoints", responses=WebhookEndpointSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
@@ -62,7 +62,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         takes `licenses:read`, for example.
         """
         fields = {"events": ["*"], **self.validated()}
-        check_patterns(self.grant, fields["events"])
+        require_read_permissions(self.grant, fields["events"])
         endpoint, secret = services.create_endpoint(self.account_id, fields)
         return self.show_with_secret(endpoint, secret, 201)
 
@@ -82,7 +82,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         events = fields.get("events", endpoint.events)
         if events != endpoint.events or fields.get("url", endpoint.url) != endpoint.url:
             # The former events count, too: their deliveries may wait for a retry.
-            check_patterns(self.grant, [*endpoint.events, *events])
+            require_read_permissions(self.grant, [*endpoint.events, *events])
         return self.answer(services.update_endpoint(endpoint, fields))
 
     @extend_schema(summary="Delete a webhook endpoint", responses=DeletedEndpointSerializer)
@@ -128,7 +128,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         endpoint receives.
         """
         endpoint = self.get_object()
-        check_patterns(self.grant, endpoint.events)
+        require_read_permissions(self.grant, endpoint.events)
         fields = self.validated(RecoverySerializer)
         since = fields.get("since")
         if fields["dryRun"]:

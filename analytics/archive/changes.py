@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
-from kit.storage.lock_waits import lock_name
+from kit.storage.postgresql.advisory_locks import lock_name
 
 LOCK = 7_202_611_046  # an arbitrary advisory lock number
 

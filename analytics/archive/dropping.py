@@ -19,7 +19,7 @@ from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.only_copies import decisions_in_month, is_deleted
 from analytics.archive.store import ArchiveError
 from analytics.archive.table import Checksum, DecisionTable
-from analytics.events.partitions import drop_before, first_decision, month_start
+from analytics.events.partitions import drop_before, first_decision_id, month_start
 from analytics.events.retention import before_removal, delete_in_batches, exclusive_maintenance
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
@@ -55,7 +55,7 @@ def drop_archived(now: datetime, until: datetime) -> datetime | None:
 
 def verify_months(begin: datetime | None, end: datetime) -> None:
     """Compare the copies of the months from `begin` to `end` with the database. Raises ArchiveError."""
-    if AccessEvent.objects.filter(pk__lt=first_decision(end), created__gte=end).exists():
+    if AccessEvent.objects.filter(pk__lt=first_decision_id(end), created__gte=end).exists():
         raise ArchiveError(f"Some decisions from {end:%Y-%m} on have ids of an earlier month. Nothing was removed.")
     months = ArchivedMonth.objects.filter(month__lt=end.date())
     if begin is not None:
@@ -93,7 +93,7 @@ def move_horizon(now: datetime, end: datetime) -> None:
 
 
 def remove_before(horizon: datetime) -> None:
-    archived = AccessEvent.objects.filter(pk__lt=first_decision(horizon))
+    archived = AccessEvent.objects.filter(pk__lt=first_decision_id(horizon))
     if not archived.exists():
         return
     before_removal.send(AccessEvent, moment=horizon)

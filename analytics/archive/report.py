@@ -12,7 +12,7 @@ from analytics.archive.layout import table_uri
 from analytics.archive.store import ArchiveError
 
 PORT = 15002  # of Spark Connect
-BY_MONTH = """
+DECISIONS_BY_MONTH_SQL = """
 SELECT account, date_format(month, 'yyyy-MM') AS month, count(*) AS requests, count_if(allowed) AS allowed,
   count(DISTINCT requester) AS requesters
 FROM {decisions} WHERE month >= make_date(:year, 1, 1) AND month < make_date(:year + 1, 1, 1)
@@ -45,7 +45,7 @@ def report_usage(engine: str, year: int) -> list[AccountMonthUsage]:
         session = SparkSession.builder.remote(engine).getOrCreate()
         try:
             decisions = session.read.format("iceberg").load(table_uri())
-            rows = session.sql(BY_MONTH, {"year": year}, decisions=decisions).collect()
+            rows = session.sql(DECISIONS_BY_MONTH_SQL, {"year": year}, decisions=decisions).collect()
         finally:
             session.stop()  # an open one keeps the process from ending while the engine does not answer
     except PySparkException as error:

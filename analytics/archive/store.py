@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
 from analytics.archive.layout import NAMESPACE, archive_uri, is_remote, table_uri
-from kit.private_files import close_to_everybody, private_directory
+from kit.private_files import private_directory, remove_other_permissions
 
 
 class Patience(NamedTuple):
@@ -121,7 +121,7 @@ def close_files() -> None:
         return
     folder = Path(path_from_uri(archive_uri()), NAMESPACE)
     for path in (folder, *folder.rglob("*")):
-        close_to_everybody(path)
+        remove_other_permissions(path)
 
 
 def delete(uri: str) -> None:

@@ -10,14 +10,14 @@ from django.db import DatabaseError
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.layout import is_remote
-from kit.private_files import is_open_to_everybody
+from kit.private_files import is_open_to_others
 
 PACKAGES = ("pyarrow", "pyiceberg", "sqlalchemy")
 
 
 @register(Tags.security, deploy=True)
 def archive_is_private(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    if is_remote() or not is_open_to_everybody(Path(settings.ARCHIVE_DIR)):
+    if is_remote() or not is_open_to_others(Path(settings.ARCHIVE_DIR)):
         return []
     return [
         CheckWarning(

@@ -10,6 +10,7 @@ Creating and dropping a partition needs a table for itself. Both wait for it onl
 that checks and lists do not queue up behind them while a long report is read.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,7 +18,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from kit.storage.lock_waits import short_locking, until_unlocked
+from kit.storage.lock_waits import short_lock_transaction, until_unlocked
 from kit.values import ids
 
 TABLE = "analytics_accessevent"
@@ -40,13 +41,13 @@ def first_id(moment: datetime) -> UUID:
     return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
 
 
-def first_decision(moment: datetime) -> str:
+def first_decision_id(moment: datetime) -> str:
     """Return `first_id` as the id of a decision."""
     return ids.encode("dec", first_id(moment).bytes)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PartitionSpan:
     """The time of one partition."""
 
     name: str
@@ -54,16 +55,16 @@ class Span:
     end: datetime
 
     @classmethod
-    def of_month(cls, month: datetime) -> "Span":
+    def of_month(cls, month: datetime) -> "PartitionSpan":
         return cls(f"{TABLE}_{month:%Y_%m}", month, month_after(month))
 
     @classmethod
-    def of_day(cls, day: datetime) -> "Span":
+    def of_day(cls, day: datetime) -> "PartitionSpan":
         return cls(f"{TABLE}_{day:%Y_%m_%d}", day, day + timedelta(days=1))
 
-    def days(self) -> "list[Span]":
+    def days(self) -> "list[PartitionSpan]":
         number = (self.end - self.begin).days
-        return [Span.of_day(self.begin + timedelta(days=day)) for day in range(number)]
+        return [PartitionSpan.of_day(self.begin + timedelta(days=day)) for day in range(number)]
 
     def overlaps(self, name: str) -> bool:
         """Return whether the partition `name` has this month or day, or a part of it."""
@@ -90,20 +91,24 @@ def ensure_partitions(now: datetime, months_ahead: int = MONTHS_AHEAD) -> list[s
         return []
     created = []
     for ahead in range(months_ahead + 1):
-        month = Span.of_month(month_after(month_start(now), ahead))
-        created += [span.name for span in missing_spans(month) if until_unlocked(partial(make_partition, span))]
+        month = PartitionSpan.of_month(month_after(month_start(now), ahead))
+        existing = {name for name in list_partitions() if name.startswith(month.name)}
+        if month.name in existing and not (follows_busy_month(month) and until_unlocked(partial(drop_empty, month))):
+            continue
+        missing = missing_spans(month, existing)
+        created += [span.name for span in missing if until_unlocked(partial(make_partition, span))]
     return created
 
 
-def missing_spans(month: Span) -> list[Span]:
-    """Return the partitions to make for a month. Drops that of the whole month if it should have days and is empty."""
-    existing = {name for name in list_partitions() if name.startswith(month.name)}
-    if month.name in existing:
-        if not (is_busy(month_after(month.begin, -1)) and until_unlocked(partial(drop_empty, month))):
-            return []
-    elif not existing and not is_busy(month_after(month.begin, -1)):
+def missing_spans(month: PartitionSpan, existing: Collection[str]) -> list[PartitionSpan]:
+    """Return the month, or those of its days that have no partition."""
+    if not existing and not follows_busy_month(month):
         return [month]
     return [day for day in month.days() if day.name not in existing]
+
+
+def follows_busy_month(month: PartitionSpan) -> bool:
+    return is_busy(month_after(month.begin, -1))
 
 
 def is_busy(month: datetime) -> bool:
@@ -112,16 +117,16 @@ def is_busy(month: datetime) -> bool:
         cursor.execute(
             "SELECT coalesce(sum(reltuples), 0) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid "
             "WHERE inhparent = %s::regclass AND starts_with(relname, %s) AND reltuples > 0",
-            [TABLE, Span.of_month(month).name],
+            [TABLE, PartitionSpan.of_month(month).name],
         )
         return bool(cursor.fetchone()[0] > MAX_MONTH_EVENTS)
 
 
-def drop_empty(span: Span) -> bool:
+def drop_empty(span: PartitionSpan) -> bool:
     """Drop a partition. Returns False if it has events, or another process has dropped it first."""
     if has_events(span):
         return False
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ACCESS EXCLUSIVE MODE")  # nobody writes to its partitions
         if span.name not in list_partitions() or has_events(span):
             return False
@@ -129,19 +134,19 @@ def drop_empty(span: Span) -> bool:
     return True
 
 
-def has_events(span: Span) -> bool:
+def has_events(span: PartitionSpan) -> bool:
     with connection.cursor() as cursor:
         bounds = [first_id(span.begin), first_id(span.end)]
         cursor.execute(f"SELECT EXISTS (SELECT FROM {TABLE} WHERE id >= %s AND id < %s)", bounds)  # noqa: S608
         return bool(cursor.fetchone()[0])
 
 
-def make_partition(span: Span) -> bool:
+def make_partition(span: PartitionSpan) -> bool:
     """Create a partition. Returns False if another process created one for this time first."""
     name = span.name
     begin = first_id(span.begin)
     end = first_id(span.end)
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
         if any(map(span.overlaps, list_partitions())):
             return False
@@ -159,13 +164,13 @@ def drop_before(month: datetime) -> list[str]:
     """Drop the partitions of earlier months and return their names. The default partition stays."""
     if not has_partitions():
         return []
-    oldest = Span.of_month(month).name
+    oldest = PartitionSpan.of_month(month).name
     dropped = sorted(name for name in list_partitions() - {DEFAULT} if name < oldest)
     for name in dropped:
-        until_unlocked(partial(drop, name))
+        until_unlocked(partial(drop_partition, name))
     return dropped
 
 
-def drop(name: str) -> None:
-    with short_locking() as cursor:
+def drop_partition(name: str) -> None:
+    with short_lock_transaction() as cursor:
         cursor.execute(f"DROP TABLE {name}")

@@ -11,7 +11,7 @@ from django.dispatch import Signal
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
-from analytics.events.partitions import drop_before, first_decision, has_partitions, month_start
+from analytics.events.partitions import drop_before, first_decision_id, has_partitions, month_start
 from analytics.models import AccessEvent, EventHorizon
 from kit.storage.exclusive import ExclusiveLock
 
@@ -41,7 +41,7 @@ def purge_events(before: datetime) -> Purged:
         store_horizon(month)
         if has_partitions():
             dropped = drop_before(month)
-            deleted = delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision(month)))
+            deleted = delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision_id(month)))
             return Purged(dropped, deleted)
         return Purged([], delete_in_batches(AccessEvent.objects.filter(created__lt=month)))
 

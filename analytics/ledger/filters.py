@@ -5,7 +5,17 @@ import re
 from analytics.ledger.refunds import of_decisions
 from analytics.models import EntryType
 from analytics.wallets.units import ACCESS
-from kit.rest.filters import ORDER, Index, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from kit.rest.filters import (
+    ORDER,
+    Index,
+    Operand,
+    OperatorFilterSet,
+    ParameterKind,
+    choice,
+    identifier,
+    text,
+    timestamp,
+)
 
 IS_CODE = re.compile(r"[A-Z]{3}").fullmatch
 
@@ -17,7 +27,7 @@ def parse_code(value: str) -> str:
     return value
 
 
-CURRENCY = Kind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})
+CURRENCY = ParameterKind(parse_code, {"type": "string", "pattern": "^[A-Z]{3}$"})
 
 
 def parse_unit(value: str) -> str:
@@ -27,7 +37,7 @@ def parse_unit(value: str) -> str:
     return value
 
 
-UNIT = Kind(parse_unit, {"type": "string", "pattern": f"^({ACCESS}|[A-Z]{{3}})$"})
+UNIT = ParameterKind(parse_unit, {"type": "string", "pattern": f"^({ACCESS}|[A-Z]{{3}})$"})
 
 
 class LedgerFilters(OperatorFilterSet):

@@ -38,7 +38,7 @@ def of_fees(entry_ids: list[str]) -> Q:
     return Q(pk__in=entry_ids) | Q(fee__in=entry_ids)
 
 
-class Kind(NamedTuple):
+class ChargeKind(NamedTuple):
     """A kind of charge: the prefix of its ids, its name, the condition for entries, and a hint if it has none."""
 
     prefix: str
@@ -49,9 +49,9 @@ class Kind(NamedTuple):
 
 NOT_A_PRICE = " Refund an access by its decisionId, or give a credit that names only the requesterId."
 KINDS = {
-    "fee": Kind("led", "Fee", of_fees),
-    "decision": Kind("dec", "Decision", of_decisions),
-    "license": Kind("lic", "The price of licence", of_prices, NOT_A_PRICE),
+    "fee": ChargeKind("led", "Fee", of_fees),
+    "decision": ChargeKind("dec", "Decision", of_decisions),
+    "license": ChargeKind("lic", "The price of licence", of_prices, NOT_A_PRICE),
 }
 
 
@@ -153,7 +153,7 @@ def balance_of(entry: LedgerEntry, balances_by_charge: Balances | None = None) -
 def check_refund(refund: LedgerEntry) -> None:
     """Raise ValidationFailed if a refund exceeds the rest of its charge.
 
-    Call it while holding the account (accounts.plans.epochs.hold), so that two refunds cannot use the same rest.
+    Call it while holding the account (accounts.plans.epochs.lock_epoch), so that two refunds cannot use the same rest.
     """
     charge = charge_of(refund)
     if charge is None or refund.amount >= 0:
@@ -185,7 +185,8 @@ def charged_amounts(account_id: str, charge: Charge) -> dict[str, Balance]:
     by_currency = {currency: balance for (_, currency), balance in balances([account_id], [charge]).items()}
     if not by_currency:
         raise ValidationFailed(
-            f"{charge.name} was not charged, so nothing can be refunded.{KINDS[charge.kind].hint}", param="amount"
+            f"{charge.name} was not charged, so nothing can be refunded.{KINDS[charge.kind].hint}",
+            param="amount",
         )
     return by_currency
 

@@ -46,7 +46,7 @@ def adjust(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     Raises ValidationFailed, and AlreadyExists if the existing adjustment differs.
     """
     # Serialises refunds, before the totals are locked. An erasure waits, too: it redacts only what is committed.
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     if (existing := find_adjustment(account_id, fields.get("external_id"))) is not None:
         check_repeated(existing, fields)
         return existing, False
@@ -81,7 +81,7 @@ def refund(account_id: str, fields: Validated) -> tuple[LedgerEntry, bool]:
     `entry_id`, `license_id` or `decision_id` names the charge; `amount` is positive. Returns and raises what `adjust`
     does.
     """
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     charge, currency = named_charge(account_id, fields)
     amount: Decimal | None = fields.get("amount")
     existing = find_adjustment(account_id, fields.get("external_id"))

@@ -258,7 +258,8 @@ class Batch:
             elif case.counter is None:
                 outcomes.append(STORED_BEHIND if case.account in behind else STORED)
             else:
-                outcomes.append(Outcome(room=rooms[case.counter] - case.claimed, behind=case.account in behind))
+                left = rooms[case.counter] - case.claimed
+                outcomes.append(Outcome(remaining_before=left, behind=case.account in behind))
         return outcomes
 
     def read_row(self, row: Sequence[Any]) -> list[Outcome]:

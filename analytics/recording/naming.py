@@ -2,13 +2,13 @@
 
 They share the decisions' transaction, and the decisions are stored only if the requesters are theirs: a crash leaves
 both or neither. If another request has just created a requester, or a write holds the account
-(accounts.plans.epochs.hold), the request is decided again.
+(accounts.plans.epochs.lock_epoch), the request is decided again.
 """
 
 from django.db.backends.utils import CursorWrapper
 from msgspec import Struct
 
-from accounts.plans.epochs import HELD
+from accounts.plans.epochs import EPOCH_LOCK_SQL
 
 
 class NamedRequester(Struct, gc=False):
@@ -38,7 +38,7 @@ NAME = """
   WHERE known.id = excluded.id
   RETURNING id"""
 # If several requests of a batch name the same new requester, the first creates it, and the first name counts.
-IN_ORDER = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
+FIRST_NAMES_SQL = """SELECT DISTINCT ON (account, requester_id) requester, account, requester_id, name, created
   FROM naming WHERE account IN (SELECT id FROM unheld)
   ORDER BY account, requester_id, requester, name IS NULL, number"""
 # Nothing may be stored for the namings in `unnamed`. Requesters come before counters and keys, which depend on them.
@@ -51,11 +51,11 @@ NAMINGS = f"""
     json_to_recordset(requesters) AS one (requester bigint, requester_id text COLLATE "C", name text)
 ), shared AS MATERIALIZED (
   SELECT account FROM (SELECT DISTINCT account FROM naming WHERE account NOT IN (SELECT account FROM stale)) AS one
-  WHERE pg_try_advisory_xact_lock_shared({HELD.format(account="account::text")})
+  WHERE pg_try_advisory_xact_lock_shared({EPOCH_LOCK_SQL.format(account="account::text")})
 ), unheld AS MATERIALIZED (
   SELECT id FROM (SELECT account FROM shared ORDER BY account) AS one, LATERAL (
     SELECT id FROM accounts_account WHERE id = one.account LIMIT 1 FOR KEY SHARE SKIP LOCKED) AS found
-), named AS ({NAME.format(source=IN_ORDER)}
+), named AS ({NAME.format(source=FIRST_NAMES_SQL)}
 ), unnamed AS MATERIALIZED (
   SELECT DISTINCT number FROM naming WHERE requester NOT IN (SELECT id FROM named)
 )"""  # noqa: S608 - made of constants

@@ -3,6 +3,7 @@
 import logging
 from datetime import timedelta
 from enum import Enum, auto
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -28,17 +29,13 @@ class Unstored(Enum):
 
 
 class Outcome(Struct, frozen=True, gc=False):
-    """The result of recording an entry: all of its decisions are stored, or none.
-
-    `room`: what the rule's limit had left before the first decision (none if below 1), None without a claim.
-    `available`: what the last spend leaves in its wallet, in millionths. `behind`: the account has a newer epoch, at
-    which the facts still hold.
-    """
+    """The result of recording an entry: all of its decisions are stored, or none."""
 
     unstored: Unstored | None = None  # None if it was stored
-    room: int | None = None
-    available: int | None = None
-    behind: bool = False
+    # What the rule's limit had left before the first decision, nothing if below 1. None if no limit was to be counted.
+    remaining_before: int | None = None
+    available: int | None = None  # what the last spend leaves in its wallet, in millionths
+    behind: bool = False  # the account has a newer epoch, at which the facts still hold
 
     @property
     def is_stored(self) -> bool:
@@ -51,7 +48,7 @@ class Outcome(Struct, frozen=True, gc=False):
 
     def counted(self, index: int) -> "LimitResult":
         """Return the limit's result for the decision at this index of an entry with a claim."""
-        remaining = (self.room or 0) - index
+        remaining = (self.remaining_before or 0) - index
         return LimitResult(granted=remaining > 0, remaining=max(remaining - 1, 0))
 
 
@@ -72,7 +69,7 @@ UNAWAITED = Outcome(Unstored.UNAWAITED)
 LATE = Outcome(Unstored.LATE)
 
 
-def too_late() -> ServiceUnavailable:
-    """Return the error of a decision that was not recorded in time. Logs it as an outage of the database."""
+def refuse_late_recording() -> NoReturn:
+    """Log a decision that was not recorded in time as an outage of the database. Raises ServiceUnavailable."""
     outages.log_timeout(logger, f"a decision was not recorded within {RECORDED_WITHIN.seconds} seconds")
-    return ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)
+    raise ServiceUnavailable("The decision could not be recorded in time. Try again.", retry_after=1)

@@ -12,7 +12,7 @@ import orjson
 from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 
-from accounts.plans.epochs import EVERYTHING, SINCE, Changes
+from accounts.plans.epochs import CHANGES_SINCE_SQL, EVERYTHING, Changes
 from analytics.recording.batch import Batch, LimitCounter
 from analytics.recording.entries import Case, Charge, Entry
 from analytics.recording.naming import name_on_sqlite
@@ -80,7 +80,7 @@ class StoredDecision:
 
     def __init__(self, entry: Entry, outcome: Outcome, index: int) -> None:
         case = entry.case
-        limit_result = None if outcome.room is None else outcome.counted(index)
+        limit_result = None if outcome.remaining_before is None else outcome.counted(index)
         self.entry = entry
         self.remaining = None if limit_result is None else limit_result.remaining
         self.facts = case.facts
@@ -203,7 +203,7 @@ def facts_hold(cursor: CursorWrapper, entry: Entry) -> bool:
     """Whether nothing that the decisions depend on has changed since their epoch."""
     case = entry.case
     names = {*case.also, str(case.requester), case.policy or "", *entry.contents}
-    cursor.execute(SINCE, [case.epoch, bytes.fromhex(case.account)])
+    cursor.execute(CHANGES_SINCE_SQL, [case.epoch, bytes.fromhex(case.account)])
     changes = Changes.of(case.epoch, cursor.fetchall())
     return (
         changes is not None

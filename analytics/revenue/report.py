@@ -14,7 +14,7 @@ from django.db.models import Min
 
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
-from analytics.revenue.spans import NO_WEIGHT, Group, Span, Weights
+from analytics.revenue.spans import NO_WEIGHT, Group, RevenueSpan, Weights
 from analytics.revenue.sums import Key, Sum, count_entries, names, sums_before_buckets, sums_by_tier, top_earners
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day, midnight
 from kit.values.calendar import start_of_day
@@ -104,9 +104,9 @@ def first_entry(accounts: Sequence[str]) -> datetime | None:
 def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedRevenue:
     earliest = window.before
     if window.start != midnight(window.start):
-        span, before = Span(window.start, window.end), Span(earliest, window.start)
+        span, before = RevenueSpan(window.start, window.end), RevenueSpan(earliest, window.start)
         return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
-    sums = sums_by_tier(accounts, Span(earliest, window.end))  # sums of both windows by day
+    sums = sums_by_tier(accounts, RevenueSpan(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
     return UnconvertedRevenue(
         [(tier, day, code, amount) for tier, day, code, amount in sums if day >= first],
@@ -122,7 +122,7 @@ def revenue_report(
     `known` is the result of `unconverted_revenue`, if the caller has it. All figures come from one snapshot except the
     two top lists and the number of unconverted entries, which may include entries added a moment later.
     """
-    span = Span(window.start, window.end)
+    span = RevenueSpan(window.start, window.end)
     revenue = known or unconverted_revenue(accounts, window)
     sums, former = revenue.sums, revenue.former
     rates = rates_for([*sums, *former], currency)
@@ -148,20 +148,20 @@ def revenue_report(
             series[earlier] = PRECISION.add(series[earlier], worth)
     if BLANK_TIER in tiers and NO_TIER not in tiers:
         tiers[NO_TIER] = tiers.pop(BLANK_TIER)
-    total = add(series.values())
+    total = sum_amounts(series.values())
     groups = {(day, code) for _, day, code, _ in sums}
     weights = {(day, code): rates.convert(Decimal(1), code, currency, day) or NO_WEIGHT for day, code in groups}
     converted_before = (rates.convert(amount, code, currency, day) for _, day, code, amount in former)
     return RevenueReport(
         currency=currency,
         total=total,
-        before=add(worth for worth in converted_before if worth is not None),
+        before=sum_amounts(worth for worth in converted_before if worth is not None),
         projected_monthly=project_month(total, window, now),
         series=list(series.items()),
         by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
-        by_requester=top("requester", accounts, span, weights, currency),
-        by_content=top("content", accounts, span, weights, currency),
+        by_requester=list_earners("requester", accounts, span, weights, currency),
+        by_content=list_earners("content", accounts, span, weights, currency),
         by_currency=dict(sorted(sum_by_currency(sums).items())),
         unconverted=unconverted_sums(accounts, window, left_out),
     )
@@ -182,7 +182,7 @@ def unconverted_sums(accounts: Sequence[str], window: Window, left_out: Mapping[
     return [Unconverted(code, amount, entries[code]) for code, amount in sorted(amounts.items())]
 
 
-def add(amounts: Iterable[Decimal]) -> Decimal:
+def sum_amounts(amounts: Iterable[Decimal]) -> Decimal:
     total = Decimal(0)
     for amount in amounts:
         total = PRECISION.add(total, amount)
@@ -198,7 +198,9 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
     return Rates.load({currency, *(code for _, code in foreign)}, min(days), max(days))
 
 
-def top(name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str) -> list[Earner]:
+def list_earners(
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str
+) -> list[Earner]:
     earned = top_earners(name, accounts, span, weights, currency, TOP)
     shown = names(name, list(earned))
     earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]

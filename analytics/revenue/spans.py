@@ -30,7 +30,7 @@ def round_weight(weight: Decimal) -> Decimal:
 
 
 @dataclass(frozen=True)
-class Span:
+class RevenueSpan:
     """From `start` (included) to `end` (excluded)."""
 
     start: datetime
@@ -61,7 +61,7 @@ DOWN, UP = Context(prec=6, rounding=ROUND_FLOOR), Context(prec=6, rounding=ROUND
 
 
 def candidates(
-    name: str, accounts: Sequence[str], span: Span, weights: Weights, count: int
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, count: int
 ) -> tuple[str, list[Parameter]]:
     """Return a WITH clause whose `candidates` has the keys of all possible top earners, and its parameters.
 
@@ -79,13 +79,13 @@ def candidates(
     return clause, parameters * 2
 
 
-def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) -> tuple[str, list[Parameter]]:
+def bounds_of(name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights) -> tuple[str, list[Parameter]]:
     """Return SQL for each key's earnings in millionths of the report's currency, as `lowest` and `highest`."""
     condition, owners = accounts_condition(accounts)
     first, last = span.start.date(), (span.end - timedelta.resolution).date()
     day = "(hour AT TIME ZONE 'UTC')::date"
-    rows = f"""SELECT {name}_id AS key, currency, refund, {total(first, last)} AS touched,
-        {total(*whole_months(span))} AS whole
+    rows = f"""SELECT {name}_id AS key, currency, refund, {months_total_sql(first, last)} AS touched,
+        {months_total_sql(*whole_months(span))} AS whole
       FROM analytics_{name}revenueyear WHERE {condition} AND year BETWEEN %s AND %s
       UNION ALL SELECT {name}_id, currency, amount < 0, amount, 0 FROM {PENDING_REVENUE}
       WHERE {condition} AND {day} BETWEEN %s AND %s AND {name}_id IS NOT NULL"""  # noqa: S608 - made of constants
@@ -101,7 +101,7 @@ def bounds_of(name: str, accounts: Sequence[str], span: Span, weights: Weights) 
     return sums, [*owners, first.year, last.year, *owners, adapt(first), adapt(last), list(values), low, high]
 
 
-def whole_months(span: Span) -> tuple[date, date]:
+def whole_months(span: RevenueSpan) -> tuple[date, date]:
     """Return the first and last day of the whole months in the span; a long span has at least one."""
     begin, end = span.days
     if begin.day > 1:
@@ -109,7 +109,7 @@ def whole_months(span: Span) -> tuple[date, date]:
     return begin, end.replace(day=1) - timedelta(days=1)
 
 
-def total(first: date, last: date) -> str:
+def months_total_sql(first: date, last: date) -> str:
     """Return SQL for a row's total over the months from `first` to `last`, inclusive."""
     until = f"CASE year WHEN {last.year} THEN {MONTHS[last.month - 1]} ELSE {MONTHS[-1]} END"
     before = f"CASE year WHEN {first.year} THEN {MONTHS[first.month - 2]} ELSE 0 END" if first.month > 1 else "0"

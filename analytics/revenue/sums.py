@@ -18,7 +18,7 @@ from django.db.models import Model
 
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rates.conversion import PRECISION
-from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, Span, Weights, candidates, round_weight
+from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, RevenueSpan, Weights, candidates, round_weight
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_REVENUE
 from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.usage.in_zone import sums_of_parts
@@ -39,7 +39,9 @@ ROLLUPS: dict[str, type[Model]] = {"content": ContentRevenue, "requester": Reque
 SUM_PLACES = WEIGHT_PLACES // 2  # hides the rounding of the weights
 
 
-def rows_of(name: str, accounts: Sequence[str], span: Span, key: Key | None = None) -> tuple[str, list[Parameter]]:
+def rows_of(
+    name: str, accounts: Sequence[str], span: RevenueSpan, key: Key | None = None
+) -> tuple[str, list[Parameter]]:
     """Return SQL for a rollup's rows, pending rows and entries at the edges, and its parameters.
 
     Columns: key, day, currency, amount in millionths. With `key`, only its rows.
@@ -72,7 +74,7 @@ def rows_of(name: str, accounts: Sequence[str], span: Span, key: Key | None = No
     return " UNION ALL ".join(selects), [adapt(value) for value in parameters]
 
 
-def days_and_currencies(accounts: Sequence[str], span: Span) -> tuple[str, list[Parameter]]:
+def days_and_currencies(accounts: Sequence[str], span: RevenueSpan) -> tuple[str, list[Parameter]]:
     """Return a condition for the days of a span, and its parameters. An index finds each row of a key by it."""
     first, after = span.days
     totals = TierRevenue.objects.filter(account_id__in=accounts, day__gte=first, day__lt=after)
@@ -86,13 +88,13 @@ def days_and_currencies(accounts: Sequence[str], span: Span) -> tuple[str, list[
 
 def sums_of_one(name: str, account_id: str, key: Key, window: Window) -> dict[str, Decimal]:
     """Return what an item or requester earned, by currency; currencies without entries are absent."""
-    rows, parameters = rows_of(name, [account_id], Span(window.start, window.end), key)
+    rows, parameters = rows_of(name, [account_id], RevenueSpan(window.start, window.end), key)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1 ORDER BY 1", parameters)  # noqa: S608
         return {code: from_millionths(sum_) for code, sum_ in cursor.fetchall()}
 
 
-def sums_by_tier(accounts: Sequence[str], span: Span) -> list[Sum]:
+def sums_by_tier(accounts: Sequence[str], span: RevenueSpan) -> list[Sum]:
     """Return the sums of all entries, each counted once; the licence type is `""` for entries without one."""
     rows, parameters = rows_of("tier", accounts, span)
     grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
@@ -136,7 +138,7 @@ def as_date(day: date | str) -> date:
 
 
 def top_earners(
-    name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str, count: int
 ) -> dict[Key, Decimal]:
     """Return the `count` top earners and their revenue in `currency`, ties by id. `name` is content or requester.
 
@@ -153,11 +155,20 @@ def top_earners(
 
 
 # By the id in the API.
-IN_ORDER = {"content": "key", "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"'}
+TIE_ORDER_SQL = {
+    "content": "key",
+    "requester": '(SELECT requester_id FROM licensing_requester WHERE id = key) COLLATE "C"',
+}
 
 
 def top_on_postgresql(
-    cursor: CursorWrapper, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+    cursor: CursorWrapper,
+    name: str,
+    accounts: Sequence[str],
+    span: RevenueSpan,
+    weights: Weights,
+    currency: str,
+    count: int,
 ) -> dict[Key, Decimal]:
     """Return the top earners in millionths."""
     worth, rates = "amount", "WHERE currency = %s"  # entries in other currencies may be newer
@@ -180,7 +191,7 @@ def top_on_postgresql(
           SELECT key, sum({worth}) AS earned
           FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
         ) AS earner
-        ORDER BY earned DESC, {IN_ORDER[name]} LIMIT {count:d}
+        ORDER BY earned DESC, {TIE_ORDER_SQL[name]} LIMIT {count:d}
         """,  # noqa: S608 - made of constants
         [*parameters, *values],
     )
@@ -188,7 +199,13 @@ def top_on_postgresql(
 
 
 def top_on_sqlite(
-    cursor: CursorWrapper, name: str, accounts: Sequence[str], span: Span, weights: Weights, currency: str, count: int
+    cursor: CursorWrapper,
+    name: str,
+    accounts: Sequence[str],
+    span: RevenueSpan,
+    weights: Weights,
+    currency: str,
+    count: int,
 ) -> dict[Key, Decimal]:
     """Return the top earners in millionths."""
     cursor.execute(*rows_of(name, accounts, span))

@@ -21,7 +21,7 @@ from analytics.models.statements import HOLDER, StatementFigures, requester_of
 from analytics.statements.lines import lines_of, month_bounds, payments_of
 from analytics.statements.serializers import StatementLineSerializer, StatementPaymentSerializer, StatementSerializer
 from kit.http.errors import NotFound
-from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, text
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, ParameterKind, text
 from kit.rest.lists.orders import Days, Order
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import find
@@ -44,8 +44,8 @@ def parse_status(value: str) -> bool:
     return value == "open"
 
 
-MONTH = Kind(parse_month, {"type": "string", "pattern": "^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])$"})
-STATUS = Kind(parse_status, {"type": "string", "enum": ["open", "closed"]})
+MONTH = ParameterKind(parse_month, {"type": "string", "pattern": "^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])$"})
+STATUS = ParameterKind(parse_status, {"type": "string", "enum": ["open", "closed"]})
 
 
 class StatementFilters(OperatorFilterSet):

@@ -16,7 +16,7 @@ from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, HOURS, USAGE_LISTS
 from analytics.rollups.upserts import adapt, month_number
-from analytics.usage.report import ARRAY_TYPES, Subject
+from analytics.usage.subject_usage import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
 from kit.storage.prepared import Parameter, prepare

@@ -1,4 +1,4 @@
-"""The decisions about one item or requester: allowed and denied by day, and the reasons.
+"""The decisions about one item or requester: in total, allowed and denied by day, and the reasons.
 
 Days are those of the window's zone; of UTC, as in the rollups, if not all of its decisions can be grouped.
 
@@ -8,22 +8,41 @@ are grouped by outcome; for earlier days only the number of requests is known.
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from typing import Literal, NamedTuple
 
 from django.db import connection
 from msgspec import Struct
 
-from analytics.events.partitions import first_id
+from analytics.archive.horizon import read_at_horizon
+from analytics.archive.lookup import last_archived_at
+from analytics.events.partitions import first_id, month_after
 from analytics.events.retention import recorded_since
-from analytics.models import AccessEvent, ContentMonth, RequesterMonth
-from analytics.models.usage import DAYS
-from analytics.rollups.roll_up import HAS_PENDING_ROWS
+from analytics.models import AccessEvent, ContentMonth, RequesterMonth, RequesterYear
+from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.roll_up import HAS_PENDING_ROWS, USAGE_LISTS
 from analytics.rollups.upserts import adapt, month_number
-from analytics.usage.report import Subject, pending_decisions
 from analytics.usage.report_sql import dialect
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
-from kit.storage.prepared import Parameter, prepare
+from kit.http.errors import ServiceUnavailable
+from kit.storage.prepared import Parameter, prepare, prepared_cursor
 from kit.values import ids
+
+Subject = Literal["content", "requester"]
+ARRAY_TYPES = {"content": "uuid[]", "requester": "bigint[]"}  # of the lists in pending rows
+
+
+def pending_decisions(subject: Subject) -> str:
+    """Return a subquery with `hour` and `outcome` of each decision. Its parameters: the account, and the key twice.
+
+    Skips lists without the key before expanding any.
+    """
+    return f"""(SELECT hour, outcome FROM (
+      SELECT * FROM analytics_recentusage
+      WHERE account_id = %s AND {subject}s @> ARRAY[%s]::{ARRAY_TYPES[subject]} OFFSET 0) pending, {USAGE_LISTS}
+    WHERE {subject}_id = %s) decision"""  # noqa: S608 - made of constants
+
 
 Key = str | int  # an item's id or a requester's number
 
@@ -32,7 +51,7 @@ MAX_GROUPED = 20_000  # newest decisions to group by outcome
 ID_TIME_SLACK = DAY
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)  # the offsets of all zones are multiples of it
-MONTHS = {"content": ContentMonth, "requester": RequesterMonth}
+MONTHLY_MODELS = {"content": ContentMonth, "requester": RequesterMonth}
 
 
 class SubjectDay(Struct, frozen=True):
@@ -152,7 +171,7 @@ def requests_by_day(subject: Subject, account_id: str, key: Key, window: Window,
 
 def read_rollups(subject: Subject, account_id: str, key: Key, first: date, last: date) -> Iterator[tuple[date, int]]:
     months = range(month_number(first), month_number(last) + 1)
-    rows = MONTHS[subject]._default_manager.filter(
+    rows = MONTHLY_MODELS[subject]._default_manager.filter(
         **{"account_id": account_id, f"{subject}_id": key, "month__in": months}
     )
     days_by_month = {month: counts for month, *counts in rows.values_list("month", *DAYS)}
@@ -176,3 +195,88 @@ def pending_usage(subject: Subject, account_id: str, key: Key, start: datetime, 
             [prepare(AccessEvent, "account_id", account_id), value, value, adapt(start), until],
         )
         return [(day, int(count)) for day, count in cursor.fetchall()]
+
+
+def content_stats(account_id: str, content_id: str) -> dict[str, int]:
+    """Return an item's `stats`: all decisions about it."""
+    statement, parameters = build_counts("content", account_id, content_id)
+    with prepared_cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return build_stats(*cursor.fetchone())
+
+
+def build_counts(subject: Subject, account_id: str, id: str | int) -> tuple[str, list[Parameter]]:
+    """Return a statement and its parameters; its one row has the numbers of decisions and of allowed ones.
+
+    `id` is an item's id or a requester's number.
+    """
+    owner = prepare(AccessEvent, "account_id", account_id)
+    key = prepare(AccessEvent, f"{subject}_id", id)
+    select = (
+        f"SELECT m12 AS requests, allowed FROM analytics_{subject}year WHERE account_id = %s AND {subject}_id = %s"  # noqa: S608
+    )
+    parameters = [owner, key]
+    if HAS_PENDING_ROWS:
+        select += f" UNION ALL SELECT 1, CASE outcome WHEN '' THEN 1 ELSE 0 END FROM {pending_decisions(subject)}"  # noqa: S608
+        parameters += [owner, key, key]
+    statement = f"SELECT sum(requests) AS requests, sum(allowed) AS allowed FROM ({select}) parts"  # noqa: S608
+    return statement, parameters
+
+
+def build_stats(requests: int | None, allowed: int | None) -> dict[str, int]:
+    """Return `stats` from the row of `build_counts`."""
+    total = int(requests or 0)
+    allowed_total = int(allowed or 0)
+    return {"totalRequests": total, "allowedRequests": allowed_total, "deniedRequests": total - allowed_total}
+
+
+class RequesterStats(NamedTuple):
+    """All decisions about a requester, and the time of the last."""
+
+    allowed: int
+    denied: int
+    last_seen_at: datetime | None
+
+
+def requester_stats(account_id: str, requester: int) -> RequesterStats:
+    """Return the statistics of a requester, by number."""
+    statement, parameters = build_counts("requester", account_id, requester)
+    with prepared_cursor() as cursor:
+        cursor.execute(statement, parameters)
+        requests, allowed = (int(total or 0) for total in cursor.fetchone())
+    last_seen = last_decision_at(account_id, requester) if requests else None
+    return RequesterStats(allowed, requests - allowed, last_seen)
+
+
+def last_decision_at(account_id: str, requester: int) -> datetime | None:
+    """Return the time of the last decision about a requester (by number).
+
+    None if there is none, if it was purged, or if only the archive has it and cannot be read: a requester can be
+    changed nevertheless.
+    """
+    decisions = AccessEvent.objects.filter(account_id=account_id, requester_id=requester)
+
+    def read(horizon: datetime | None) -> datetime | None:
+        last = decisions.order_by("-created").values_list("created", flat=True).first()
+        if last is not None or horizon is None:
+            return last
+        month = last_month(account_id, requester, horizon)
+        if month is None:
+            return None
+        with suppress(ServiceUnavailable):  # which is logged
+            return last_archived_at(account_id, requester, month, month_after(month))
+        return None
+
+    return read_at_horizon(read)
+
+
+def last_month(account_id: str, requester: int, end: datetime) -> datetime | None:
+    """Return the last month before `end` in which the rollups have decisions about a requester."""
+    years = RequesterYear.objects.filter(account_id=account_id, requester_id=requester, year__lte=end.year)
+    for year in years.order_by("-year"):
+        totals = [0, *(getattr(year, month) for month in MONTHS)]
+        for month in range(12, 0, -1):
+            begin = datetime(year.year, month, 1, tzinfo=UTC)
+            if begin < end and totals[month] > totals[month - 1]:
+                return begin
+    return None

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics import windows
-from analytics.usage.report import first_event, usage_report
+from analytics.usage.report import first_decision_hour, usage_report
 from kit.rest.export import report_response
 from kit.rest.fields import Id
 
@@ -72,5 +72,5 @@ class UsageViewSet(AccountViewSet):
         All figures are from one snapshot.
         """
         accounts = [self.account_id]
-        window = windows.USAGE.parse(request.query_params, timezone.now(), lambda: first_event(accounts))
+        window = windows.USAGE.parse(request.query_params, timezone.now(), lambda: first_decision_hour(accounts))
         return report_response(request, self.exportable["usage"], UsageReport, lambda: usage_report(accounts, window))

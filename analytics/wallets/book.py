@@ -13,7 +13,7 @@ from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, build_news, thr
 from analytics.wallets.models import Grant, GrantKind, RefillPeriod, Wallet, WalletEntry, WalletEntryType
 from kit.values.calendar import add_days, add_months
 
-LAST = datetime.max.replace(tzinfo=UTC)
+NEVER = datetime.max.replace(tzinfo=UTC)
 DAYS = {RefillPeriod.DAY: 1, RefillPeriod.WEEK: 7}
 MONTHS = {RefillPeriod.MONTH: 1, RefillPeriod.YEAR: 12}
 ZERO = Decimal(0)
@@ -41,7 +41,7 @@ def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo = 
 
 
 def order_of_spending(grant: Grant) -> tuple[int, datetime, datetime, str]:
-    return grant.priority, grant.expires_at or LAST, grant.effective_at, grant.pk
+    return grant.priority, grant.expires_at or NEVER, grant.effective_at, grant.pk
 
 
 class Book:

@@ -47,7 +47,7 @@ def threshold_level(threshold: Mapping[str, float], reference: Decimal) -> Decim
     return Decimal(str(threshold["value"]))
 
 
-def announce(news: Iterable[News]) -> None:
+def record_news(news: Iterable[News]) -> None:
     """Write the events of a locked wallet, in the transaction that changes its balance."""
     recording.write_events([build_event(item) for item in news])
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from accounts.auditing import audit
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet, WalletEntryType
-from analytics.wallets.rows import keep, lock_book
+from analytics.wallets.rows import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values.amounts import LARGEST, plain
@@ -50,7 +50,7 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
         moved = credit_in(book)
         book.move_to(target, now)
         book.wallet.updated = now
-        keep(book, now)
+        save_book(book, now)
         audit.record("wallet.updated", Wallet.objects.select_related("requester").get(pk=wallet_id), before)
         return wallet.unit, moved
     books = {pk: lock_book(Wallet(pk=pk)) for pk in sorted((wallet.pk, target_wallet.pk))}
@@ -70,7 +70,7 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
             setattr(taking.wallet, name, getattr(giving.wallet, name))
     giving.wallet.end_refills()
     for book in books.values():
-        keep(book, now)
+        save_book(book, now)
     carried, moved = giving.wallet.balance, credit_in(giving)
     open_ids = [grant.pk for grant in giving.grants if grant.ended_at is None]
     Grant.objects.filter(pk__in=open_ids).update(wallet=taking.wallet)
@@ -78,12 +78,12 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
     giving.note(WalletEntryType.CARRY, -carried, now)
     giving.wallet.balance -= carried
     giving.wallet.updated = now
-    keep(giving, now)
+    save_book(giving, now)
     for book in (giving, taking):
         audit.record("wallet.updated", book.wallet, terms[book.wallet.pk])
     taking = lock_book(taking.wallet)  # with the grants that it got
     taking.carry(carried, now)
-    keep(taking, now)
+    save_book(taking, now)
     return wallet.unit, moved
 
 

@@ -7,7 +7,7 @@ from django.db.models import Sum
 from analytics.models.revenue import LedgerEntry
 from analytics.wallets.models import GrantKind, WalletEntry, WalletEntryType
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import keep, lock_book
+from analytics.wallets.rows import lock_book, save_book
 from kit.storage.reading import stored_now
 
 
@@ -38,4 +38,4 @@ def return_to_wallet(refund: LedgerEntry) -> None:
     grant.save(force_insert=True)
     book.add(grant, WalletEntryType.REFUND)
     book.entries[-1].decision_id = refund.decision_id
-    keep(book, now)
+    save_book(book, now)

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.book import Book
-from analytics.wallets.events import announce, next_notice
+from analytics.wallets.events import next_notice, record_news
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
@@ -19,7 +19,7 @@ def settle(wallet: Wallet) -> None:
     """Store the ends and refills that are due, so that the wallet's entries list them."""
     if wallet.next_change_at is not None and wallet.next_change_at <= timezone.now():
         with turn_to_write(), transaction.atomic():
-            keep(lock_book(wallet), stored_now())
+            save_book(lock_book(wallet), stored_now())
 
 
 def lock_book(wallet: Wallet) -> Book:
@@ -44,7 +44,7 @@ def open_books(wallets: Iterable[Wallet]) -> list[Book]:
     return [Book(wallet, grants[wallet.pk]) for wallet in rows]
 
 
-def keep(book: Book, now: datetime) -> None:
+def save_book(book: Book, now: datetime) -> None:
     """Store the changes of a locked wallet."""
     book.roll_to(now)
     book.close_spent(now)
@@ -57,7 +57,7 @@ def keep(book: Book, now: datetime) -> None:
     WalletEntry.objects.bulk_create(book.entries, batch_size=500)
     book.wallet.notice_at = next_notice(book.wallet)
     book.wallet.save()
-    announce(book.news)
+    record_news(book.news)
     book.entries, book.touched, book.news = [], {}, []
 
 

@@ -17,7 +17,7 @@ from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, lock_requester
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import grants_as_of, keep, lock_book
+from analytics.wallets.rows import grants_as_of, lock_book, save_book
 from analytics.wallets.units import ACCESS
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.storage.reading import stored_now
@@ -35,7 +35,7 @@ def create_wallet(account_id: str, fields: Validated, now: datetime | None = Non
     A refill may have a `zone` in which its periods are counted (kit.values.calendar.zone_named), by default the
     account's.
     """
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     now = now or stored_now()
     requester = lock_requester(account_id, fields["requester_id"]).current
     held = find_license(account_id, requester.pk, fields.get("license_id"))
@@ -51,11 +51,11 @@ def create_wallet(account_id: str, fields: Validated, now: datetime | None = Non
         whose = f"The licence {held}" if held else f"The requester {fields['requester_id'][:100]!r}"
         held_by = Wallet.objects.get(account=account_id, requester=requester.pk, license=held, unit=wallet.unit)
         raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already: {held_by.pk}.", param="unit") from None
-    keep(Book(wallet, []), now)
+    save_book(Book(wallet, []), now)
     audit.record("wallet.created", wallet, {})
     requester.wallets = [*(requester.wallets or []), name_of(wallet)]
     requester.save(update_fields=["wallets"])
-    epochs.bump(account_id, {str(requester.pk)})
+    epochs.invalidate(account_id, {str(requester.pk)})
     return wallet
 
 
@@ -80,7 +80,7 @@ def update_wallet(wallet: Wallet, fields: Validated) -> Wallet:
     if audit.diff(before, book.wallet.audited()):
         book.wallet.updated = now
         audit.record("wallet.updated", book.wallet, before)
-    keep(book, now)
+    save_book(book, now)
     return book.wallet
 
 
@@ -151,7 +151,7 @@ def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) ->
     paid = fields.get("paid")
     if paid is not None:
         check_paid(fields)
-        epochs.hold(wallet.account_id)  # before the wallet, as merges do
+        epochs.lock_epoch(wallet.account_id)  # before the wallet, as merges do
     book = lock_book(wallet)
     if (existing := existing_grant(book.wallet, fields)) is not None:
         [current] = grants_as_of(existing.wallet, [existing], now)
@@ -169,7 +169,7 @@ def add_grant(wallet: Wallet, fields: Validated, now: datetime | None = None) ->
         book.add(grant)
     else:
         book.grants.append(grant)
-    keep(book, now)
+    save_book(book, now)
     audit.record("grant.created", grant, {})
     if paid is not None:
         payment = {**paid, "requester_id": book.wallet.requester.requester_id, "grant": grant}
@@ -237,5 +237,5 @@ def void_grant(wallet: Wallet, grant_id: str) -> Grant | None:
     if grant.ended_at is None:
         book.void(grant, now)
         audit.record("grant.voided", grant, before)
-    keep(book, now)
+    save_book(book, now)
     return grant

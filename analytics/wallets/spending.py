@@ -8,9 +8,9 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from analytics.recording.spending_sql import Spend
-from analytics.wallets.events import announce, next_notice
+from analytics.wallets.events import next_notice, record_news
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.rows import keep, open_books
+from analytics.wallets.rows import open_books, save_book
 from kit.storage import clocks
 from kit.values import ids
 from kit.values.amounts import from_millionths, plain, to_millionths
@@ -61,12 +61,12 @@ class Purses:
     def save(self) -> None:
         for book in self.books.values():
             if book.touched:
-                keep(book, self.now)
+                save_book(book, self.now)
             elif book.entries or book.news:
                 WalletEntry.objects.bulk_create(book.entries)
                 book.wallet.notice_at = next_notice(book.wallet)
                 book.wallet.save(update_fields=["balance", "notice_at", "exhausted_at"])
-                announce(book.news)
+                record_news(book.news)
 
     def exhaust(self, spend: Spend) -> None:
         """Note that a check is denied because of this wallet."""

@@ -13,12 +13,12 @@ from accounts.models import Account
 from analytics.ledger.due import Failures, store_due
 from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import keep, lock_book, open_books
+from analytics.wallets.rows import lock_book, open_books, save_book
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months
 
-AT_ONCE = 50  # wallets of a transaction
+WALLETS_PER_TRANSACTION = 50  # wallets of a transaction
 
 
 def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failures]:
@@ -26,13 +26,13 @@ def settle_wallets(account_id: str | None, until: datetime) -> tuple[int, Failur
     due = Wallet.objects.filter(next_change_at__lte=until)
     if account_id is not None:
         due = due.filter(account=account_id)
-    return store_due(due.order_by("pk"), partial(settle_together, until), AT_ONCE)
+    return store_due(due.order_by("pk"), partial(settle_together, until), WALLETS_PER_TRANSACTION)
 
 
 def settle_together(until: datetime, wallets: Sequence[Wallet]) -> int:
     with turn_to_write(), transaction.atomic():
         for wallet in wallets:
-            keep(lock_book(wallet), until)
+            save_book(lock_book(wallet), until)
     return len(wallets)
 
 
@@ -45,7 +45,7 @@ def follow_zone(account: Account, **signal: object) -> None:
     now = stored_now()
     refilled = Wallet.objects.filter(account=account, next_refill_at__isnull=False)
     for wallet in refilled.filter(next_change_at__lte=now).order_by("pk"):
-        keep(lock_book(wallet), now)
+        save_book(lock_book(wallet), now)
     books = open_books(refilled.select_for_update().order_by("pk"))
     for book in books:
         move_refill(book, account, now)

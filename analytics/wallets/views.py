@@ -66,7 +66,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
     path_models = {"grant_id": Grant}
 
     def lock_first(self) -> None:
-        epochs.hold(self.account_id)  # a merge holds it too: the row is read with its requester
+        epochs.lock_epoch(self.account_id)  # a merge holds it too: the row is read with its requester
 
     def check_replay(self, reply: bytes) -> None:
         if self.action == "add_grant" and orjson.loads(reply)["paid"] is not None:

@@ -1,4 +1,7 @@
-"""One process at a time changes the tables, or fills an empty database."""
+"""One process at a time changes the tables, or fills an empty database.
+
+Also lets `migrate` know the migrations that squashed ones replace.
+"""
 
 import fcntl
 import os
@@ -16,7 +19,7 @@ from kit.storage.postgresql.poolers import connection_string, keeps_no_session_s
 
 LOCK = 7_202_611_048  # an arbitrary advisory lock number
 PAUSE = 1.0  # seconds between two attempts
-OF_SQLITE = ".migrating"  # suffix of the locked file beside an SQLite database
+SQLITE_LOCK_SUFFIX = ".migrating"  # suffix of the locked file beside an SQLite database
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def turn_to_change(database: str = DEFAULT_DB_ALIAS, report: Callable[[str], obj
 @contextmanager
 def turn_on_sqlite(database: str) -> Iterator[Callable[[], bool]]:
     """Lock a file beside the database. The operating system releases it when the process ends."""
-    path = f"{connections[database].settings_dict['NAME']}{OF_SQLITE}"
+    path = f"{connections[database].settings_dict['NAME']}{SQLITE_LOCK_SUFFIX}"
     handle = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
 
@@ -85,10 +88,9 @@ class EachMigrationLoader(MigrationLoader):
 @contextmanager
 def replaced_migrations() -> Iterator[None]:
     """Let `migrate` know the replaced migrations, to which a database can then be brought by name."""
-    names = vars(executor)
-    usual = names["MigrationLoader"]
-    names["MigrationLoader"] = EachMigrationLoader
+    # MigrationExecutor takes no loader: it finds the class by this name in its module.
+    setattr(executor, "MigrationLoader", EachMigrationLoader)  # noqa: B010 - mypy lets no class be assigned
     try:
         yield
     finally:
-        names["MigrationLoader"] = usual
+        setattr(executor, "MigrationLoader", MigrationLoader)  # noqa: B010

@@ -18,7 +18,7 @@ from analytics.archive.models import ArchivedMonth
 from analytics.events import partitions
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, Entry, RecentUsage
-from kit.http.middleware import TrustedProxies, get_client_address
+from kit.http.client_addresses import TrustedProxies, get_client_address
 from kit.storage.reading import stored_now
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes
@@ -107,7 +107,7 @@ def may_read_metrics(request: HttpRequest) -> bool:
         return constant_time_compare(authorization, f"Bearer {settings.METRICS_TOKEN}")
     client = get_client_address(request)
     # A trusted proxy reports its client, whose address then counts.
-    names_client = "X-Forwarded-For" in request.headers and TrustedProxies().include(
+    names_client = "X-Forwarded-For" in request.headers and TrustedProxies().is_trusted_peer(
         request.META.get("REMOTE_ADDR", "")
     )
     forwarded = not names_client and any(name in request.headers for name in LEFT_BY_PROXIES)

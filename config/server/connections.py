@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from uvicorn.server import ServerState
 
-from kit.http.middleware import TrustedProxies, client_network, parse_address
+from kit.http.client_addresses import TrustedProxies, client_network, parse_address
 from kit.storage.light_tasks import LightTasks
 
 
@@ -105,7 +105,7 @@ class Connections:
         clients.
         """
         address = parse_address(peer)
-        if address is None or address.is_loopback or self.proxies.include(peer):
+        if address is None or address.is_loopback or self.proxies.is_trusted_peer(peer):
             return None
         return client_network(address)
 

@@ -13,7 +13,7 @@ import orjson
 METHODS = ("GET", "POST", "PATCH", "DELETE")
 IS_PATH = re.compile(r"/v1(/([a-z0-9_-]+|\{id\}))+").fullmatch
 IS_LINK = re.compile(r"https?://[\x21\x23-\x3b\x3d\x3f-\x7e]+").fullmatch  # excludes `<`, `>` and `"`
-KNOWN = {"operation", "parameter", "field", "since", "sunset", "link"}
+ENTRY_KEYS = {"operation", "parameter", "field", "since", "sunset", "link"}
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def parse(text: str) -> list[Deprecation]:
 def parse_entry(entry: object) -> Deprecation:
     if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()):
         raise ValueError("must be a JSON array of objects with strings")
-    if unknown := sorted(entry.keys() - KNOWN):
-        raise ValueError(f"has {', '.join(unknown)}, which is not one of {', '.join(sorted(KNOWN))}")
+    if unknown := sorted(entry.keys() - ENTRY_KEYS):
+        raise ValueError(f"has {', '.join(unknown)}, which is not one of {', '.join(sorted(ENTRY_KEYS))}")
     method, _, path = entry.get("operation", "").partition(" ")
     if method not in METHODS or not IS_PATH(path):
         raise ValueError('needs an "operation" such as "GET /v1/content/{id}"')

@@ -64,7 +64,7 @@ def nothing_at(path: str) -> NotFound:
 def suggested_path(path: str) -> str:
     """Return " Did you mean `/v1/content/{id}`?", or nothing if no path is similar.
 
-    Shows ids as `{id}`. Takes about a millisecond for paths of up to MAX_TEXT characters.
+    Shows ids as `{id}`. Takes about a millisecond for paths of up to suggestions.MAX_TEXT characters.
     """
     parts = [part for part in path.split("/") if part]
     if parts[:1] != ["v1"]:

@@ -170,7 +170,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
 
 @cache
 def trusted_certificates() -> ssl.SSLContext:
-    """Return a TLS context with the system's certificate authorities (including SSL_CERT_FILE) and certifi's.
+    """Return a TLS context with the system's certificate authorities (or those of $SSL_CERT_FILE) and certifi's.
 
     Loading them takes tens of milliseconds of CPU time, so all clients of the process share one context.
     """

@@ -28,7 +28,7 @@ def deprecation_headers(
     return headers_for(used) if used else {}
 
 
-def tell(request: Request, response: HttpResponse) -> None:
+def add_deprecation_headers(request: Request, response: HttpResponse) -> None:
     """Add the deprecation headers to a DRF reply while the request's body is still available."""
     sent, grant = request._request, getattr(request, "_auth", None)  # None before authentication
     body, account = getattr(sent, "_body", b""), getattr(grant, "account_id", None)
@@ -63,11 +63,9 @@ def marked_by(deprecation: Deprecation, document: dict[str, Any]) -> list[dict[s
     if deprecation.field is None:
         return [operation]
     content = resolve_reference(operation.get("requestBody", {}), document).get("content", {})
-    return (
-        []
-        if not content
-        else fields_of(next(iter(content.values()))["schema"], deprecation.field.split("."), document)
-    )
+    if not content:
+        return []
+    return fields_of(next(iter(content.values()))["schema"], deprecation.field.split("."), document)
 
 
 def fields_of(schema: dict[str, Any], names: list[str], document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ DESCRIPTIONS = {
     "prefix": "`{name}` begins with this text, case-sensitive.",
 }
 MIDNIGHT = " A date without a time is its midnight UTC."
-OF_A_DAY = {
+DAY_OPERATOR_NOTES = {
     "eq": MIDNIGHT,
     "ne": MIDNIGHT,
     "in": MIDNIGHT,
@@ -57,7 +57,7 @@ OF_A_DAY = {
 
 
 @dataclass(frozen=True)
-class Kind:
+class ParameterKind:
     """How a parameter is parsed (`parse` raises ValueError) and described in the OpenAPI document.
 
     If the text covers a range, such as a day, `parse_last` returns its last value as the operand of `gt` and `lte`.
@@ -84,14 +84,14 @@ def parse_boolean(value: str) -> bool:
     return value == "true"
 
 
-text = Kind(str, {"type": "string"})
-integer = Kind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
-boolean = Kind(parse_boolean, {"type": "boolean"})
-timestamp = Kind(parse_timestamp, MOMENT_SCHEMA, parse_day_end)
-day = Kind(parse_date, {"type": "string", "format": "date"})
+text = ParameterKind(str, {"type": "string"})
+integer = ParameterKind(parse_integer, {"type": "integer", "minimum": -9_999_999_999, "maximum": 9_999_999_999})
+boolean = ParameterKind(parse_boolean, {"type": "boolean"})
+timestamp = ParameterKind(parse_timestamp, MOMENT_SCHEMA, parse_day_end)
+day = ParameterKind(parse_date, {"type": "string", "format": "date"})
 
 
-def choice(values: Iterable[str]) -> Kind:
+def choice(values: Iterable[str]) -> ParameterKind:
     allowed = [str(value) for value in values]
 
     def parse(value: str) -> str:
@@ -99,16 +99,16 @@ def choice(values: Iterable[str]) -> Kind:
             raise ValueError(f"Must be one of: {', '.join(allowed)}.{did_you_mean(value, allowed)}")
         return value
 
-    return Kind(parse, {"type": "string", "enum": allowed})
+    return ParameterKind(parse, {"type": "string", "enum": allowed})
 
 
-def identifier(prefix: str) -> Kind:
+def identifier(prefix: str) -> ParameterKind:
     def parse(value: str) -> str:
         if ids.decode(prefix, value) is None:
             raise ValueError(f"Must be an id, not {value[:MAX_SHOWN]!r}.{id_hint(prefix, value)}")
         return value
 
-    return Kind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
+    return ParameterKind(parse, {"type": "string", "pattern": f"^{prefix}_{ids.TEXT}$"})
 
 
 def split_members(text: str) -> list[str]:
@@ -170,7 +170,7 @@ class Operand:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: ParameterKind,
         field_name: str | None = None,
         operators: tuple[str, ...] = EQUALITY,
         lookup: str = "",
@@ -200,7 +200,7 @@ class OperatorFilter(django_filters.Filter):
         kind = boolean if operator == "exists" else operand.kind
         description = DESCRIPTIONS[operator].format(name=name)
         if kind.parse_last:
-            description += OF_A_DAY.get(operator, "")
+            description += DAY_OPERATOR_NOTES.get(operator, "")
         super().__init__(field_name=operand.field_name or name, parse=kind.parser(operator), many=many)
         one = kind.schema
         many_of = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_MEMBERS}

@@ -19,7 +19,7 @@ from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import JSON, JSONRenderer
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
-from kit.rest.deprecated import tell
+from kit.rest.deprecated import add_deprecation_headers
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.owned import check_owned
 from kit.rest.pagination import KeysetPagination
@@ -156,7 +156,7 @@ class ApiViewSet(ListMixin[M]):
         finalized.headers.setdefault("Cache-Control", self.cache_control)
         vars(finalized)["may_be_compressed"] = self.may_be_compressed
         if settings.DEPRECATIONS:
-            tell(self.request, finalized)
+            add_deprecation_headers(self.request, finalized)
         return finalized
 
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:

@@ -7,7 +7,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, F, Func
 from django.db.models.sql.compiler import SQLCompiler
 
-LAST = "\U0010ffff"
+LAST_CODE_POINT = "\U0010ffff"
 
 
 class ByCodePoint(Func):
@@ -29,7 +29,7 @@ def by_code_point(field_name: str) -> ByCodePoint:
 
 def after_prefix(prefix: str) -> str | None:
     """Return the least text greater than any that begins with `prefix`, or None if there is none."""
-    stem = prefix.rstrip(LAST)
+    stem = prefix.rstrip(LAST_CODE_POINT)
     if not stem:
         return None
     following = ord(stem[-1]) + 1

@@ -19,7 +19,7 @@ from django.db.models.fields.json import KeyTransform
 from kit.values.numbers import NumbersOfTheApi, decode_carefully
 
 M = TypeVar("M", bound=models.Model)
-# For JSON as PostgreSQL writes it, in a tenth of the time of MAY_EXCEED_INT64.
+# For JSON as PostgreSQL writes it, in a tenth of the time of `search_long_digits`.
 MAY_BE_EXPANDED = re.compile(r": -?\d{19}").search
 
 

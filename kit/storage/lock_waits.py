@@ -2,8 +2,6 @@
 
 A statement that changes a table needs it for itself. While it waits for a transaction that uses the table, PostgreSQL
 lets no other statement pass it. So it gives up after MILLISECONDS, lets the others pass, and tries again.
-
-Also locks by name, which a transaction holds until it ends.
 """
 
 import logging
@@ -47,7 +45,7 @@ def until_unlocked(act: Callable[[], R]) -> R:
 
 
 @contextmanager
-def short_locking() -> Iterator[CursorWrapper]:
+def short_lock_transaction() -> Iterator[CursorWrapper]:
     """Open a transaction that waits for a lock only briefly, also behind a pooler; repeat it by `until_unlocked`."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = {MILLISECONDS}")
@@ -55,7 +53,7 @@ def short_locking() -> Iterator[CursorWrapper]:
 
 
 @contextmanager
-def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def short_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within the block, limit waits for locks on PostgreSQL, and repeat statements outside transactions.
 
     A transaction that does not get a lock has to be repeated as a whole, by the caller. Behind a pooler that shares
@@ -80,7 +78,7 @@ def short_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 @contextmanager
-def waits_at_most(timeout: str) -> Iterator[None]:
+def transaction_lock_timeout(timeout: str) -> Iterator[None]:
     """Within the block, limit the transaction's waits for locks on PostgreSQL. After an error, roll it back."""
     if connection.vendor != "postgresql":
         yield
@@ -91,27 +89,8 @@ def waits_at_most(timeout: str) -> Iterator[None]:
         cursor.execute("SET LOCAL lock_timeout = DEFAULT")
 
 
-def lock_name(name: int | str, *, shared: bool = False) -> None:
-    """Take PostgreSQL's advisory lock of this name until the transaction ends. SQLite has one writer anyway."""
-    if connection.vendor == "postgresql":
-        run_lock(f"pg_advisory_xact_lock{'_shared' if shared else ''}", name)
-
-
-def try_to_lock_name(name: int | str) -> bool:
-    """Take the lock like `lock_name` if it is free. Returns False if another transaction holds it."""
-    return connection.vendor != "postgresql" or run_lock("pg_try_advisory_xact_lock", name) is True
-
-
-def run_lock(function: str, name: int | str) -> object:
-    number = "hashtextextended(%s, 0)" if isinstance(name, str) else "%s"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {function}({number})", [name])
-        [taken] = cursor.fetchone()
-    return taken
-
-
 @contextmanager
-def long_lock_waits(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def no_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Within the block, let statements wait for locks as long as they need to.
 
     For statements that nobody queues up behind. CREATE INDEX CONCURRENTLY, for one, waits for transactions to end.

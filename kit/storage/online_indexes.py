@@ -27,7 +27,7 @@ from django.db.migrations.operations.models import IndexOperation
 from django.db.migrations.state import ProjectState
 from django.db.models import Index, Model
 
-from kit.storage.lock_waits import long_lock_waits, until_unlocked
+from kit.storage.lock_waits import no_lock_timeout, until_unlocked
 
 LONGEST_NAME = 63  # of PostgreSQL
 
@@ -143,7 +143,7 @@ def remove(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) -
     if is_partitioned(editor.connection, model._meta.db_table):
         editor.execute(f"DROP INDEX IF EXISTS {name}")
         return
-    with long_lock_waits(editor.connection):
+    with no_lock_timeout(editor.connection):
         editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 
@@ -169,7 +169,7 @@ def replace(editor: BaseDatabaseSchemaEditor, model: type[Model], index: Index) 
 
 def build_concurrently(editor: BaseDatabaseSchemaEditor, name: str, statement: str) -> None:
     """Run CREATE INDEX CONCURRENTLY, unless the index is there. It waits for the transactions that use the table."""
-    with long_lock_waits(editor.connection):
+    with no_lock_timeout(editor.connection):
         if is_valid(editor.connection, name) is False:
             editor.execute(f"DROP INDEX CONCURRENTLY {editor.quote_name(name)}")
         if not is_valid(editor.connection, name):

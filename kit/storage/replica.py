@@ -35,10 +35,10 @@ USABLE_SECONDS = 1.0  # how long a process uses a measurement
 FAULTY_SECONDS = 5.0  # the same of a replica that is not used: measuring one that is unreachable takes seconds
 # How long to wait for the first commit after a pause. Until it is replayed, the last replayed one is old.
 PATIENCE = 0.2
-OF_PRIMARY = f"""SELECT clock_timestamp(), pg_current_wal_lsn()::text, {TIMELINE}, system_identifier,
+PRIMARY_STATE_SQL = f"""SELECT clock_timestamp(), pg_current_wal_lsn()::text, {TIMELINE}, system_identifier,
   (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()"""  # noqa: S608 - made of constants
 # Only roles with pg_read_all_stats see the timeline that is received. Others see it after the next restartpoint.
-OF_REPLICA = """SELECT pg_is_in_recovery(), system_identifier,
+REPLICA_STATE_SQL = """SELECT pg_is_in_recovery(), system_identifier,
   (SELECT oid FROM pg_database WHERE datname = current_database()),
   greatest((SELECT max(received_tli) FROM pg_stat_wal_receiver), timeline_id, min_recovery_end_timeline),
   pg_last_wal_replay_lsn() >= %s::pg_lsn, pg_last_xact_replay_timestamp()
@@ -119,11 +119,11 @@ class Replica:
 def measure() -> State:
     """Compare the replica with the primary."""
     try:
-        now, position, timeline, *primary = fetch_row(DEFAULT_DB_ALIAS, OF_PRIMARY)
+        now, position, timeline, *primary = fetch_row(DEFAULT_DB_ALIAS, PRIMARY_STATE_SQL)
         deadline = monotonic() + PATIENCE
         while True:
             is_replica, system, database, followed, is_current, last_commit = fetch_row(
-                REPLICA, OF_REPLICA, [position]
+                REPLICA, REPLICA_STATE_SQL, [position]
             )
             if [system, database] != primary:
                 return State(None, ANOTHER_DATABASE, "REPORTS_DATABASE_URL leads to another database.")

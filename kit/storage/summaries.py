@@ -21,7 +21,7 @@ from django.db.models.functions import Collate
 from django.db.models.indexes import IndexExpression
 
 from kit.storage.limited import TookTooLong, rows_within
-from kit.storage.lock_waits import short_locking, was_locked_out
+from kit.storage.lock_waits import short_lock_transaction, was_locked_out
 from kit.storage.online_indexes import AddIndexOnline
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def summarize_new_blocks() -> int:
 
 
 def summarize(name: str) -> int:
-    with short_locking() as cursor:
+    with short_lock_transaction() as cursor:
         cursor.execute("SELECT brin_summarize_new_values(%s::regclass)", [name])
         return int(cursor.fetchone()[0])
 
@@ -124,7 +124,7 @@ def redo_interrupted(name: str) -> int:
         if first <= before:
             raise Unmendable
         before = first
-        with short_locking() as cursor:
+        with short_lock_transaction() as cursor:
             # Rows that were added meanwhile shift the block a little.
             for block in range(max(0, first - BLOCKS), first + 2 * BLOCKS, BLOCKS):
                 cursor.execute("SELECT brin_desummarize_range(%s::regclass, %s)", [name, block])
@@ -155,7 +155,7 @@ ABSENT = {
     "bigint": "-1",
     "date": "0001-01-01",
 }
-BY_SUMMARY = {"enable_seqscan": "off", "enable_indexscan": "off", "max_parallel_workers_per_gather": "0"}
+SUMMARY_SETTINGS = {"enable_seqscan": "off", "enable_indexscan": "off", "max_parallel_workers_per_gather": "0"}
 READING_SECONDS = 300
 
 
@@ -169,7 +169,7 @@ def first_unsummarised(name: str) -> int | None:
     blocks, absent = search
     explain = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {absent}"
     try:
-        rows = rows_within(connection, READING_SECONDS, explain, None, BY_SUMMARY)
+        rows = rows_within(connection, READING_SECONDS, explain, None, SUMMARY_SETTINGS)
     except TookTooLong as error:
         raise Unmendable from error
     [([explained],)] = cast(list[tuple[list[dict[str, dict[str, int]]]]], rows)

@@ -31,8 +31,8 @@ Sizes = list[tuple[str, int, int | None]]
 class TableSizes(Collector):
     """Rows and bytes of tables, on SQLite only rows, and further figures. None while the database does not answer.
 
-    One thread reads them, and concurrent scrapes share a read. A scrape gives up after SECONDS: a database that hangs
-    keeps this thread waiting, but no scrape.
+    One thread reads them, and concurrent scrapes share a read. A scrape gives up after SCRAPE_SECONDS: a database that
+    hangs keeps this thread waiting, but no scrape.
     """
 
     def __init__(self, tables: Sequence[str], figures: Callable[[], Iterable[Metric]] = tuple) -> None:
@@ -62,7 +62,7 @@ class TableSizes(Collector):
         yield from self.metrics
 
     def sizes(self) -> Sizes | None:
-        """Return what `read` returns, or None if the database fails or takes longer than SECONDS."""
+        """Return what `read` returns, or None if the database fails or takes longer than SCRAPE_SECONDS."""
         with self.lock:
             if self.pending_read is None or self.pending_read.done():
                 self.pending_read = self.thread.submit(self.read_in_thread)

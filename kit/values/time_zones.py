@@ -4,14 +4,14 @@ from difflib import get_close_matches
 from functools import cache
 from zoneinfo import available_timezones
 
-OF_THE_MACHINE = {"localtime", "Factory", "posixrules"}  # files in the database that are not time zones
+FILES_OF_OTHER_KINDS = {"localtime", "Factory", "posixrules"}  # files in the database that are not time zones
 CONTINENTS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
 MAX_NAME = 64  # characters; the longest name has 32
 
 
 @cache
 def zone_names() -> frozenset[str]:
-    return frozenset(available_timezones() - OF_THE_MACHINE)
+    return frozenset(available_timezones() - FILES_OF_OTHER_KINDS)
 
 
 def parse_zone_name(text: str) -> str:

@@ -16,7 +16,7 @@ from accounts.plans.epochs import current_epoch
 from accounts.retries.idempotency import try_run_once
 from analytics.recording import recorder
 from analytics.recording.entries import KeyClaim
-from analytics.recording.outcomes import RECORDED_WITHIN, too_late
+from analytics.recording.outcomes import RECORDED_WITHIN, refuse_late_recording
 from kit.http.errors import ApiError, ValidationFailed
 from kit.storage.reading import read_snapshot
 from kit.storage.sqlite_turns import turn_to_write
@@ -70,7 +70,7 @@ def check_once(
 
     account_id = caller.grant.account_id
     with turn_to_write(), transaction.atomic():
-        if not epochs.keep(account_id):  # deleted since authentication
+        if not epochs.prevent_deletion(account_id):  # deleted since authentication
             raise unknown_key()
         return try_run_once(account_id, claim.key, bytes.fromhex(claim.fingerprint), act)
 
@@ -84,7 +84,7 @@ def check_and_record(
                 with transaction.atomic():  # releases the requesters' locks: the account must be locked first
                     return attempt_checks(account_id, checks, now, current_epoch(account_id), caller)
             except Stale:
-                return attempt_checks(account_id, checks, now, epochs.hold(account_id), caller)
+                return attempt_checks(account_id, checks, now, epochs.lock_epoch(account_id), caller)
         except recorder.OVERFLOWS:
             raise ValidationFailed("The totals of the day cannot hold what this access costs.") from None
 
@@ -112,5 +112,5 @@ def attempt_checks(
     if caller is not None:
         caller.check_presence()
         if made.entries and timezone.now() - now > RECORDED_WITHIN:
-            raise too_late()
+            refuse_late_recording()
     return made.settle(outcomes)

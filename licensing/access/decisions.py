@@ -78,7 +78,7 @@ class Decisions(Struct, frozen=True, gc=False):
             if outcome.available is not None:
                 [place] = shared.places
                 answers[place] = with_credits(answers[place], self.spends[number][-1], outcome.available)
-            for count, place in enumerate(shared.places if outcome.room is not None else ()):
+            for count, place in enumerate(shared.places if outcome.remaining_before is not None else ()):
                 answer = answers[place]
                 if isinstance(answer, Answer):
                     answers[place] = answer = settle(answer, outcome.counted(count))
@@ -256,7 +256,7 @@ def rehearse(check: Check, item: Item, found: Mapping[str, RequesterSnapshot], n
         return answer
     counter = rate_limits.counter_key(rule, answer.facts)
     left = rate_limits.remaining_requests(own.id if own else None, counter, limit, requester.pk, now)
-    return settle(answer, Outcome(room=left).counted(0))
+    return settle(answer, Outcome(remaining_before=left).counted(0))
 
 
 def decide_checks(

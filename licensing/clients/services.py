@@ -24,14 +24,14 @@ def create_client(account_id: str, fields: dict[str, Any]) -> tuple[LicenseClien
 
     Creates the requester if needed. An `id`, if given, must be unused.
     """
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     fields = dict(fields)
     requester = find_or_create(account_id, fields.pop("requester_id"), fields.pop("requester_name", None))
     client = LicenseClient(account_id=account_id, requester=requester, **fields)
     secret = set_secret(client)
     client.save(force_insert=True)
     audit.record("license_client.created", client, {})
-    epochs.bump(account_id, {requester.epoch_name})
+    epochs.invalidate(account_id, {requester.epoch_name})
     return client, secret
 
 
@@ -43,7 +43,7 @@ def set_secret(client: LicenseClient, seed: str | None = None) -> str:
 
 
 def lock_client(client: LicenseClient) -> LicenseClient:
-    epochs.hold(client.account_id)
+    epochs.lock_epoch(client.account_id)
     clients = LicenseClient.objects.filter(account_id=client.account_id).select_related("requester")
     return clients.select_for_update(of=("self",)).get(pk=client.pk)
 
@@ -83,7 +83,7 @@ def revoke_client(client: LicenseClient) -> LicenseClient:
         locked.save(update_fields=["revoked_at"])
         renew(locked.requester)
         audit.record("license_client.revoked", locked, before)
-        epochs.bump(locked.account_id, {locked.requester.epoch_name})
+        epochs.invalidate(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 

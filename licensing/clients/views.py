@@ -44,7 +44,7 @@ class LicenseClientViewSet(AccountViewSet):
     queryset = LicenseClient.objects.select_related("requester")
 
     def lock_first(self) -> None:
-        epochs.hold(self.account_id)
+        epochs.lock_epoch(self.account_id)
 
     def show_with_secret(self, client: LicenseClient, secret: str, status: int) -> HttpResponse:
         return self.with_tag(LicenseClientSerializer(client).data, status, once={"secret": secret})

@@ -48,5 +48,5 @@ def change_chunk(account_id: str, item_ids: Sequence[str], fields: Mapping[str, 
     if changed:
         Content.objects.filter(pk__in=[item.pk for item in changed]).update(**fields, updated=now)
         audit.record_all(entries)
-        epochs.bump(account_id, set().union(*map(epoch_names, changed)))
+        epochs.invalidate(account_id, set().union(*map(epoch_names, changed)))
     return len(changed)

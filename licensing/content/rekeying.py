@@ -59,7 +59,7 @@ def rekey_account(account_id: str) -> Iterator[tuple[int, int]]:
             spread_page_keys(stale)
             Content.objects.bulk_update(stale, ["source_key", "page_key"], batch_size=200)
             if stale:
-                epochs.bump(account_id, epochs.EVERYTHING)
+                epochs.invalidate(account_id, epochs.EVERYTHING)
             yield len(chunk), len(stale)
 
 

@@ -128,7 +128,7 @@ def save_content(item: Content, fields: Mapping[str, Any]) -> Content:
             raise
         raise external_id_conflict(item.external_id, holder) from None
     audit.record("content.created" if is_new else "content.updated", item, before)
-    epochs.bump(item.account_id, epoch_names(item, is_new=is_new, former=former))
+    epochs.invalidate(item.account_id, epoch_names(item, is_new=is_new, former=former))
     return item
 
 
@@ -159,4 +159,4 @@ def delete_content(item: Content) -> None:
         locked.deleted_at = timezone.now()
         locked.save(update_fields=["deleted_at"])
         audit.record("content.deleted", locked, locked.audited(), {})
-        epochs.bump(locked.account_id, epoch_names(locked))
+        epochs.invalidate(locked.account_id, epoch_names(locked))

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
 from accounts.keys.permissions import require
-from analytics.usage.report import build_counts, build_stats, content_stats
+from analytics.usage.subject_usage import build_counts, build_stats, content_stats
 from kit.rest.bulk import outcomes_serializer
 from kit.rest.fields import is_http_url
 from kit.rest.filters import (

@@ -137,7 +137,7 @@ class Copies:
             revision.tests = self.former.renamed(revision.tests)
             revision.save(update_fields=["rules", "tests"])
             move_counts(revision.policy_id, rules, revision.rules)
-        epochs.bump(self.account_id, epochs.EVERYTHING)
+        epochs.invalidate(self.account_id, epochs.EVERYTHING)
 
     def redact_attempts(self) -> None:
         """Clear what webhook endpoints replied to events about the customers."""

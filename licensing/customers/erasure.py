@@ -45,7 +45,7 @@ def begin_erasure(requester: Requester) -> Requester:
 
     Revokes its licence clients, and ends its portal sessions. Raises NotFound.
     """
-    epochs.hold(requester.account_id)
+    epochs.lock_epoch(requester.account_id)
     locked = services.get_requester(requester.account_id, requester.requester_id, lock=True)
     for person in (locked, *Requester.objects.select_for_update().filter(merged_into=locked).order_by("pk")):
         replace_by_pseudonym(person)
@@ -70,7 +70,7 @@ def replace_by_pseudonym(locked: Requester) -> None:
     if is_new or has_data:  # otherwise only others, such as payments, may have new data
         services.renew(locked)
         audit.record("requester.erased", locked, {})
-        epochs.bump(locked.account_id, {locked.epoch_name})
+        epochs.invalidate(locked.account_id, {locked.epoch_name})
 
 
 def next_erasure_state(locked: Requester) -> ErasureState:

@@ -35,7 +35,7 @@ def merge(requester: Requester, into: str) -> Requester:
     Raises NotFound, ValidationFailed if `into` is not a valid target, and InUse if the requester was merged into
     another one. Call `move_late_counts` after the commit.
     """
-    epochs.hold(requester.account_id)
+    epochs.lock_epoch(requester.account_id)
     target = find_target(requester.account_id, into)
     rows = Requester.objects.select_for_update().filter(pk__in=[requester.pk, target.pk]).order_by("pk")
     locked = {row.pk: row for row in rows}
@@ -57,7 +57,7 @@ def merge(requester: Requester, into: str) -> Requester:
     services.renew_all([source, target], [])
     audit.record("requester.merged", source, {}, {"into": target.requester_id})
     names = Requester.objects.filter(merged_into=target).values_list("pk", flat=True)
-    epochs.bump(source.account_id, {target.epoch_name, *map(str, names)})
+    epochs.invalidate(source.account_id, {target.epoch_name, *map(str, names)})
     return target
 
 
@@ -161,5 +161,5 @@ def move_late_counts(source: Requester) -> None:
     if source.merged_into_id is None or not wait_for_recordings():
         return
     with turn_to_write(), transaction.atomic():
-        epochs.hold(source.account_id)
+        epochs.lock_epoch(source.account_id)
         move_counters(source.pk, source.merged_into_id)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
-from analytics.usage.report import requester_stats
+from analytics.usage.subject_usage import requester_stats
 from kit.http.errors import NotFound
 from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet, text, timestamp
 from kit.rest.views import Handler
@@ -45,7 +45,7 @@ class RequesterPathViewSet(AccountViewSet[Requester]):
     lookup_value_converter = "path"  # publishers' own ids may contain slashes
 
     def lock_first(self) -> None:
-        epochs.hold(self.account_id)
+        epochs.lock_epoch(self.account_id)
 
     def get_queryset(self) -> QuerySet[Requester]:
         return super().get_queryset().alias(owner=OWNER).filter(owner=self.account_id)

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.http.request import split_domain_port, validate_host
 from django.utils.cache import patch_vary_headers
 
+from kit.http.client_addresses import TrustedProxies
 from kit.http.error_pages import error_answer
 from kit.http.errors import ApiError
-from kit.http.middleware import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.hosts import PORT, host_of_header
@@ -82,7 +82,7 @@ class SiteDocuments:
 
     def requested_host(self, request: HttpRequest) -> str:
         host: str = request.META.get("HTTP_HOST", "")
-        if self.proxies.include(request.META.get("REMOTE_ADDR", "")):
+        if self.proxies.is_trusted_peer(request.META.get("REMOTE_ADDR", "")):
             return request.META.get("HTTP_X_FORWARDED_HOST") or host
         return host
 

@@ -10,9 +10,11 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.http.client_addresses import TrustedProxies, parse_address
 from kit.http.errors import InvalidRequest
-from kit.http.middleware import Address, TrustedProxies, check_lengths, parse_address
+from kit.http.header_limits import check_lengths
 from kit.values.hosts import host_of_header
+from kit.values.networks import Address
 from kit.values.paths import read_once
 from licensing.access.event_loop.head import Head
 from licensing.edge.cookies import VisitorCookie
@@ -158,7 +160,7 @@ def referring_host(referer: str, host: str) -> str | None:
 
 def described_by_proxy(head: Head, proxies: TrustedProxies) -> Original:
     peer = head.scope["client"][0] if head.scope.get("client") else ""
-    is_trusted = proxies.include(peer)
+    is_trusted = proxies.is_trusted_peer(peer)
     if head.path.startswith(f"{ENVOY}/"):
         proto = forwarded_proto(head) if is_trusted else "https"
         url = f"{proto}://{normal_host(head.host, 'Host')}{envoy_uri(head)}"

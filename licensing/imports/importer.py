@@ -224,7 +224,7 @@ class Import:
         created: list[Content] = []
         updated: list[Content] = []
         changes: list[audit.Change] = []
-        invalidated: set[str] = set()  # epoch names to bump, see accounts.plans.epochs
+        invalidated: set[str] = set()  # epoch names to invalidate, see accounts.plans.epochs
         for entry in entries:
             item = items.get(entry.fields.get("external_id"))
             before = {} if item is None else item.audited()
@@ -249,7 +249,7 @@ class Import:
             # In a fixed order, so that two imports that insert the same items wait instead of deadlocking.
             write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
             audit.record_all(changes)
-            epochs.bump(self.account_id, invalidated)
+            epochs.invalidate(self.account_id, invalidated)
         return len(created), len(updated)
 
 

@@ -58,7 +58,7 @@ class OneByOne(AccountBulk[License]):
             )
 
     def lock(self) -> Iterable[License]:
-        epochs.hold(self.account_id)
+        epochs.lock_epoch(self.account_id)
         licenses = License.objects.filter(named_rows_filter(self.rows), account_id=self.account_id)
         return licenses.select_related("requester").order_by("pk").select_for_update(of=("self",))
 

@@ -149,7 +149,7 @@ def book_due_fees(account_id: str | None, until: datetime) -> tuple[int, Failure
 def book_fees(account_id: str, until: datetime, due: Iterable[License]) -> int:
     """Book the fees of an account's licences that are due at a moment, in one transaction; return how many."""
     with turn_to_write(), transaction.atomic():
-        epochs.hold(account_id)
+        epochs.lock_epoch(account_id)
         licenses = list(
             License.objects.filter(pk__in=[license_.pk for license_ in due], next_fee_at__lte=until)
             .select_related("account")

@@ -77,7 +77,7 @@ def issue_license(account_id: str, license_fields: Validated) -> License:
 
     `requester_name` fills an empty name. `id`, if given, must be unused. Raises ValidationFailed.
     """
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     fields = dict(license_fields)
     requester_id = fields.pop("requester_id")
     requester_name = fields.pop("requester_name", None)
@@ -92,7 +92,7 @@ def issue_license(account_id: str, license_fields: Validated) -> License:
     renew(issued.requester)
     audit.record("license.created", issued, {})
     keep_books([(None, build_ledger_entry(issued))], fees)
-    epochs.bump(account_id, {issued.requester.epoch_name})
+    epochs.invalidate(account_id, {issued.requester.epoch_name})
     return issued
 
 
@@ -132,7 +132,7 @@ def update_license(license_: License, fields: Validated) -> License:
     renew(locked.requester)
     audit.record("license.updated", locked, before)
     keep_books([(booked, build_ledger_entry(locked))], fees)
-    epochs.bump(locked.account_id, {locked.requester.epoch_name})
+    epochs.invalidate(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 
@@ -185,12 +185,12 @@ def revoke_license(license_: License) -> License:
         keep_books([], fees)
         renew(locked.requester)
         audit.record("license.revoked", locked, before)
-        epochs.bump(locked.account_id, {locked.requester.epoch_name})
+        epochs.invalidate(locked.account_id, {locked.requester.epoch_name})
     return locked
 
 
 def lock_license(license_: License) -> License:
-    epochs.hold(license_.account_id)
+    epochs.lock_epoch(license_.account_id)
     licenses = License.objects.filter(account_id=license_.account_id).select_related("requester")
     return licenses.select_for_update(of=("self",)).get(pk=license_.pk)
 

@@ -68,7 +68,7 @@ class LicenseViewSet(BulkViewSet[License]):
     exact_numbers = True
 
     def lock_first(self) -> None:
-        epochs.hold(self.account_id)
+        epochs.lock_epoch(self.account_id)
 
     @extend_schema(summary="List licences", responses=LicenseSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:

@@ -136,7 +136,7 @@ def write_version(locked: Policy, before: dict[str, object], action: str) -> Pol
     save_policy(locked)
     save_revision(locked)
     audit.record(action, locked, before)
-    epochs.bump(locked.account_id, {ids.id_to_hex("pol", locked.pk)})
+    epochs.invalidate(locked.account_id, {ids.id_to_hex("pol", locked.pk)})
     return locked
 
 

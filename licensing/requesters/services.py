@@ -60,7 +60,7 @@ def customers_named(account_id: str, name: str) -> list[Requester]:
 @transaction.atomic
 def create_requester(account_id: str, fields: Fields) -> Requester:
     """Create a requester. Raises AlreadyExists if the id is known, even if only from a check or licence."""
-    epochs.hold(account_id)
+    epochs.lock_epoch(account_id)
     terms = {**fields, "metadata": merge_metadata({}, fields.get("metadata"))}
     requester, is_new = Requester.objects.get_or_create(
         account_id=account_id, requester_id=terms.pop("requester_id"), defaults=terms
@@ -68,7 +68,7 @@ def create_requester(account_id: str, fields: Fields) -> Requester:
     if not is_new:
         raise AlreadyExists(f"There is a requester {requester.requester_id[:100]!r} already.", param="id")
     audit.record("requester.created", requester, {})
-    epochs.bump(account_id, {requester.epoch_name})
+    epochs.invalidate(account_id, {requester.epoch_name})
     return requester
 
 
@@ -78,7 +78,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
 
     Raises InUse if it was merged into another requester: nothing uses its own data any more.
     """
-    epochs.hold(requester.account_id)
+    epochs.lock_epoch(requester.account_id)
     locked = get_requester(requester.account_id, requester.requester_id, lock=True)
     before = locked.audited()
     for name, value in fields.items():
@@ -94,7 +94,7 @@ def update_requester(requester: Requester, fields: Fields) -> Requester:
         if isinstance(former_name, str) and former_name != locked.name:
             FormerName.objects.create(requester=locked, name=former_name, until=locked.updated)
         audit.record("requester.updated", locked, before)
-        epochs.bump(locked.account_id, {locked.epoch_name})
+        epochs.invalidate(locked.account_id, {locked.epoch_name})
     return locked
 
 

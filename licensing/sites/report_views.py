@@ -4,7 +4,7 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 
 from accounts.viewsets import AccountViewSet
-from analytics.usage.report import first_event
+from analytics.usage.report import first_decision_hour
 from analytics.windows import MICROSECOND, USAGE, Window
 from kit.http.errors import InvalidRequest
 from kit.values import ids
@@ -22,7 +22,7 @@ PREFIX = OpenApiParameter(
 
 class SiteReportViewSet(AccountViewSet):
     def parse_window(self) -> Window:
-        return USAGE.parse(self.request.query_params, timezone.now(), lambda: first_event([self.account_id]))
+        return USAGE.parse(self.request.query_params, timezone.now(), lambda: first_decision_hour([self.account_id]))
 
     def find_site(self) -> Site | None:
         """Return the site that the query names, or None. Raises InvalidRequest for an unknown site."""

@@ -36,7 +36,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
     is_new = site._state.adding
     former_aliases = [] if is_new else site.ordered_aliases
     if aliases is not None or before.get("host") != site.host:
-        epochs.hold(site.account_id)  # so that no two sites take a host at once
+        epochs.lock_epoch(site.account_id)  # so that no two sites take a host at once
         check_hosts(site, former_aliases if aliases is None else aliases)
     if before.get("host") != site.host:
         if is_own_host(site.host):
@@ -72,7 +72,7 @@ def save_site(site: Site, fields: Mapping[str, Any], action: str, before: Mappin
         site.aliases.all().delete()
         SiteAlias.objects.bulk_create(SiteAlias(site=site, account_id=site.account_id, host=host) for host in aliases)
     audit.record(action, site, before)
-    epochs.bump(site.account_id, epochs.EVERYTHING)
+    epochs.invalidate(site.account_id, epochs.EVERYTHING)
     return site
 
 
@@ -170,4 +170,4 @@ def delete_site(site: Site) -> None:
         locked.delete()
         locked.pk = pk
         audit.record("site.deleted", locked, before, {})
-        epochs.bump(locked.account_id, epochs.EVERYTHING)
+        epochs.invalidate(locked.account_id, epochs.EVERYTHING)

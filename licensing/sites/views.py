@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from accounts.models import Unknown
 from accounts.viewsets import AccountViewSet
-from kit.rest.filters import ORDER, Kind, Operand, OperatorFilterSet, choice, identifier, text, timestamp
+from kit.rest.filters import ORDER, Operand, OperatorFilterSet, ParameterKind, choice, identifier, text, timestamp
 from kit.rest.views import Handler
 from kit.values import ids
 from kit.values.hosts import parse_host
@@ -36,7 +36,7 @@ def read_host(value: str) -> str:
 class SiteFilters(OperatorFilterSet):
     operands = {
         "id": Operand(identifier("site")),
-        "host": Operand(Kind(read_host, text.schema)),
+        "host": Operand(ParameterKind(read_host, text.schema)),
         "mode": Operand(choice(MODES)),
         "unknown": Operand(choice(Unknown)),
         "verifiedAt": Operand(timestamp, "verified_at", operators=ORDER, optional=True),

@@ -63,7 +63,7 @@ def count_in_steps(end: datetime) -> Iterator[datetime]:
 
 
 def end_of_step(begin: datetime, end: datetime) -> datetime:
-    """Return the end of a step with about MOST_DECISIONS; more only if they were created in the same millisecond.
+    """Return the end of a step with about MAX_DECISIONS; more only if they were created in the same millisecond.
 
     Ids have milliseconds, and `recorded_decisions` filters by them.
     """

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.archive.horizon import read_at_horizon
-from analytics.events.partitions import first_decision
+from analytics.events.partitions import first_decision_id
 from analytics.models import LedgerEntry
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
@@ -150,7 +150,9 @@ def charges_for(
     parts = [entries.filter(decision__in=selection.events(horizon).order_by().values("pk"))]
     if horizon is not None and horizon > selection.window.start:
         events = HistoryQuerySet.covering(selection.events())
-        older = entries.order_by().filter(decision__lt=first_decision(horizon)).values_list("decision_id", flat=True)
+        older = (
+            entries.order_by().filter(decision__lt=first_decision_id(horizon)).values_list("decision_id", flat=True)
+        )
         ids = sorted(set(older))
         for first in range(0, len(ids), CHARGES):
             if archived := events.archived_among(ids[first : first + CHARGES], horizon):

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from accounts.events.models import Event
-from accounts.events.types import SUBSCRIBED, TO_BE_NAMED
+from accounts.events.types import EXPLICIT_ONLY_TYPES, SUBSCRIBED
 from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.recovery import Recovery
@@ -68,8 +68,8 @@ class WebhookForm(ServiceForm):
         required=True,
         initial=["*"],
         help_text=(
-            f"One on each line: * for all but {' and '.join(TO_BE_NAMED)}, a group such as content.*, or a type: "
-            f"{', '.join(SUBSCRIBED)}."
+            f"One on each line: * for all but {' and '.join(EXPLICIT_ONLY_TYPES)}, a group such as content.*, or a "
+            f"type: {', '.join(SUBSCRIBED)}."
         ),
     )
 
@@ -215,7 +215,7 @@ class WebhookEndpointAdmin(SecretAdmin[WebhookEndpoint]):
     @display(description="Decisions to send")
     def decisions(self, endpoint: WebhookEndpoint) -> str:
         """Describe the filter, which only the API can set."""
-        event_types = ", ".join(name for name in TO_BE_NAMED if endpoint.subscribes_to(name))
+        event_types = ", ".join(name for name in EXPLICIT_ONLY_TYPES if endpoint.subscribes_to(name))
         if not event_types:
             return "none: access.denied and access.allowed have to be named above"
         if not endpoint.access_filter:

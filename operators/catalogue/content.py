@@ -12,7 +12,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, TextFilter
 from unfold.decorators import action, display
 
 from analytics.models import AccessEvent
-from analytics.usage.report import content_stats
+from analytics.usage.subject_usage import content_stats
 from licensing.content import services as content_services
 from licensing.content.metadata import COLUMNS
 from licensing.content.models import Content

@@ -55,7 +55,7 @@ class EditForm(CustomerForm):
 def stored_values(requester: Requester, *, lock: bool) -> dict[str, object]:
     """Return what EditForm changes, as stored; lock it until the transaction ends."""
     if lock:
-        epochs.hold(requester.account_id)
+        epochs.lock_epoch(requester.account_id)
     stored = services.get_requester(requester.account_id, requester.requester_id, lock=lock)
     return forms.model_to_dict(stored, fields=EditForm.base_fields)
 

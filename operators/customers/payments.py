@@ -170,7 +170,7 @@ class PaymentAdmin(
 
         @transaction.atomic
         def perform(fields: Values) -> str:
-            epochs.hold(payment.account_id)  # before the wallet, as merges do
+            epochs.lock_epoch(payment.account_id)  # before the wallet, as merges do
             void_payment(payment, fields["reason"])
             if grant is None or not fields.get("takes_back"):
                 return f"The {payment.kind} of {amount} is void."

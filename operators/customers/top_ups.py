@@ -168,7 +168,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: Values) -> str:
 
     Raises ApiError.
     """
-    epochs.hold(holder.account_id)  # before wallets and customers, as merges do
+    epochs.lock_epoch(holder.account_id)  # before wallets and customers, as merges do
     wallet = wallet or wallet_in(holder, fields["wallet"])
     body: dict[str, object] = {
         "amount": plain(fields["amount"]),

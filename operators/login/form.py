@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from kit.http.middleware import Address
+from kit.values.networks import Address
 from operators.login import second_factor
 from operators.login.known_browsers import known_browser
 from operators.login.limits import seconds_to_wait, seconds_to_wait_inside, too_many

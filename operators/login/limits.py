@@ -23,7 +23,7 @@ from django.http import HttpResponse
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import address_bucket
 from accounts.limits.windows import Consume, Window
-from kit.http.middleware import Address
+from kit.values.networks import Address
 from kit.values.numbers import count_text
 
 ResponseT = TypeVar("ResponseT", bound=HttpResponse)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import Earner, RevenueReport, UnconvertedRevenue, revenue_report
 from analytics.usage.daily_totals import DayTotals, add_totals
-from analytics.usage.report import requester_numbers, usage_report, usage_rows
+from analytics.usage.report import count_usage, render_report
 from analytics.windows import DAY, Window, midnight
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
@@ -54,8 +54,8 @@ class Ranked(NamedTuple):
 
 
 def usage_figures(choice: FigureSelection, window: Window) -> UsageFigures:
-    rows = usage_rows(choice.account_ids, window)
-    report = usage_report(choice.account_ids, window, rows)
+    counts = count_usage(choice.account_ids, window)
+    report = render_report(counts, window)
     filters = {**choice.account_filter, **window_filter("created", window)}
     days = [(date.fromisoformat(day["date"]), day["requests"], day["allowed"]) for day in report["timeSeries"]]
     content = [
@@ -63,8 +63,8 @@ def usage_figures(choice: FigureSelection, window: Window) -> UsageFigures:
         for item in report["topContent"]
     ]
     requesters = [
-        ranked_by_requests(requester, list_url(AccessEvent, **filters, requester__id__exact=str(number)))
-        for requester, number in zip(report["topRequesters"], requester_numbers(rows), strict=True)
+        ranked_by_requests(requester, list_url(AccessEvent, **filters, requester__id__exact=str(top.number)))
+        for requester, top in zip(report["topRequesters"], counts.top_requesters, strict=True)
     ]
     denials = {row["reason"]: row["count"] for row in report["byDenialReason"]}
     return UsageFigures(

@@ -16,7 +16,8 @@ from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, Request
 from analytics.recording.recorder_sqlite import revenue_additions, usage_additions
 from analytics.rollups import roll_up as module
 from analytics.rollups.roll_up import revenue_statement, roll_up
-from analytics.usage.report import content_stats, first_event, usage_report
+from analytics.usage.report import first_decision_hour, usage_report
+from analytics.usage.subject_usage import content_stats
 from analytics.windows import Window
 from tests import factories, ledger
 from tests.analytics.recording import recomputed, record_all, some_events, utc
@@ -50,7 +51,7 @@ def test_figures_are_the_same_before_and_after(account, events):
         assert RecentUsage.objects.exists() is is_pending
         assert usage_report([account.pk], WINDOW) == recomputed(events, BEGIN, LAST, "hour")
         assert {key: content_stats(account.pk, key) for key in stats} == stats
-        assert first_event([account.pk]) == first
+        assert first_decision_hour([account.pk]) == first
         call_command("fold_usage", stdout=StringIO())
 
 

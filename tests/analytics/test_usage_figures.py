@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analytics.rollups.roll_up import roll_up
 from analytics.usage import report
-from analytics.usage.report import first_event, usage_report
+from analytics.usage.report import first_decision_hour, usage_report
 from analytics.windows import GROUPS, MICROSECOND, USAGE, Window
 from tests.analytics.recording import Event, recomputed, record_all, requester, some_events, utc
 from tests.clock import clock  # noqa: F401 - a fixture
@@ -49,7 +49,7 @@ def test_the_figures_of_any_period_are_the_sum_of_its_events(account, events):
     for period, group_by in product(USAGE.periods, GROUPS):
         if (period, group_by) == ("all", "hour"):
             continue  # more hours than a report has buckets
-        window = USAGE.parse({"period": period, "groupBy": group_by}, NOW, lambda: first_event([account.pk]))
+        window = USAGE.parse({"period": period, "groupBy": group_by}, NOW, lambda: first_decision_hour([account.pk]))
         wanted = recomputed(events, window.start, window.end - MICROSECOND, group_by)
         assert usage_report([account.pk], window) == wanted, (period, group_by)
 

@@ -10,7 +10,7 @@ from django.db.migrations.state import ModelState, ProjectState
 
 from config.migrating import turns
 from kit.storage import lock_waits
-from kit.storage.lock_waits import short_lock_waits, until_unlocked
+from kit.storage.lock_waits import short_lock_timeout, until_unlocked
 from kit.storage.online_indexes import AddIndexOnline, RemoveIndexOnline, ReplaceIndexOnline, is_valid, name_of_part
 from kit.storage.postgresql.poolers import connection_string
 from tests.faults.harness import eventually
@@ -58,7 +58,7 @@ def run(operation: migrations.operations.base.Operation, *, backwards: bool = Fa
         AddIndexOnline("parted", INDEX).state_forwards("kit", before)
         AddIndexOnline("parted", INDEX).state_forwards("kit", after)
     operation.state_forwards("kit", after)
-    with short_lock_waits(connection), connection.schema_editor(atomic=False) as editor:
+    with short_lock_timeout(connection), connection.schema_editor(atomic=False) as editor:
         if backwards:
             operation.database_backwards("kit", editor, after, before)
         else:
@@ -153,7 +153,7 @@ def test_a_statement_that_waits_for_a_table_lets_others_pass(table, another, cap
     another.execute("SELECT * FROM kit_parted")
 
     def alter() -> None:
-        with short_lock_waits(connection):
+        with short_lock_timeout(connection):
             execute("ALTER TABLE kit_parted ADD COLUMN more int")
 
     change = threading.Thread(target=in_thread, args=[alter])
@@ -192,7 +192,7 @@ def test_a_migration_in_a_transaction_is_run_again_as_a_whole(table, another, mo
 def test_it_gives_up_in_the_end(table, another, monkeypatch, caplog):
     monkeypatch.setattr(lock_waits, "PAUSES", [0.01, 0.01])
     another.execute("LOCK TABLE kit_parted")
-    with short_lock_waits(connection), pytest.raises(OperationalError, match="lock timeout"):
+    with short_lock_timeout(connection), pytest.raises(OperationalError, match="lock timeout"):
         execute("ALTER TABLE kit_parted ADD COLUMN more int")
     assert len(caplog.records) == 2
     another.rollback()

@@ -32,7 +32,7 @@ def decide(api, account):
 def test_the_coming_months_have_their_partitions_after_the_command(db):
     call_command("make_partitions")
     this_month = partitions.month_start(datetime.now(UTC))
-    months = {partitions.Span.of_month(partitions.month_after(this_month, n)).name for n in range(4)}
+    months = {partitions.PartitionSpan.of_month(partitions.month_after(this_month, n)).name for n in range(4)}
     assert not ON_POSTGRESQL or months <= partitions.list_partitions()
     call_command("make_partitions")
     assert partitions.ensure_partitions(datetime.now(UTC)) == []
@@ -99,12 +99,14 @@ def decide_often(decide):
 
 
 def names_of(month):
-    return sorted(name for name in partitions.list_partitions() if partitions.Span.of_month(month).overlaps(name))
+    return sorted(
+        name for name in partitions.list_partitions() if partitions.PartitionSpan.of_month(month).overlaps(name)
+    )
 
 
 THIS_MONTH = partitions.month_start(datetime.now(UTC))
 NEXT_MONTH = partitions.month_after(THIS_MONTH)
-DAYS = [day.name for day in partitions.Span.of_month(NEXT_MONTH).days()]
+DAYS = [day.name for day in partitions.PartitionSpan.of_month(NEXT_MONTH).days()]
 
 
 @only_on_postgresql
@@ -124,7 +126,7 @@ def test_a_month_that_has_decisions_already_keeps_its_partition(busy_months, dec
     decide_often(decide)
     assert partitions.is_busy(last_month)
     call_command("make_partitions")
-    assert names_of(THIS_MONTH) == [partitions.Span.of_month(THIS_MONTH).name]
+    assert names_of(THIS_MONTH) == [partitions.PartitionSpan.of_month(THIS_MONTH).name]
 
 
 @only_on_postgresql
@@ -150,7 +152,7 @@ def test_processes_that_divide_a_month_at_once_make_each_day_once(monkeypatch):
     partitions.ensure_partitions(month, months_ahead=0)
     monkeypatch.setattr(partitions, "is_busy", lambda month: True)
     made = at_once(*[lambda: partitions.ensure_partitions(month, months_ahead=0)] * 3)
-    days = [day.name for day in partitions.Span.of_month(month).days()]
+    days = [day.name for day in partitions.PartitionSpan.of_month(month).days()]
     assert sorted(name for some in made for name in some) == names_of(month) == days
     partitions.drop_before(partitions.month_after(month))
 

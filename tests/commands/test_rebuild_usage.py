@@ -24,7 +24,8 @@ from analytics.models import (
     TierRevenue,
 )
 from analytics.rollups.roll_up import roll_up
-from analytics.usage.report import content_stats, usage_report
+from analytics.usage.report import usage_report
+from analytics.usage.subject_usage import content_stats
 from analytics.windows import Window
 from kit.http.errors import ApiError
 from kit.values.amounts import TotalField

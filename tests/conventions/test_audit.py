@@ -156,7 +156,7 @@ def functions_that_call(name):
 
 @pytest.mark.slow
 def test_every_function_that_invalidates_a_cache_records_an_audit_entry():
-    bumping = dict(functions_that_call("epochs.bump"))
+    bumping = dict(functions_that_call("epochs.invalidate"))
     assert "services.save_content" in bumping
     silent = [name for name, source in bumping.items() if "audit.record" not in source]
     # Keys that only find items, and a part of an erasure, which is recorded as a whole.

@@ -107,9 +107,9 @@ def test_claims_of_two_windows_in_one_commit_are_counted_in_their_own(account):
 
     first, second = entry(1), entry(2)
     outcomes = recorder.record([first, second])
-    assert (outcomes[0].room, outcomes[0].is_stored) == (1, True)
+    assert (outcomes[0].remaining_before, outcomes[0].is_stored) == (1, True)
     assert not outcomes[1].is_stored, "it is to be decided again, in a batch of its own"
-    assert recorder.record([second])[0].room == 1
+    assert recorder.record([second])[0].remaining_before == 1
 
 
 def test_a_hundred_cold_policies_are_read_in_one_query(api, account):

@@ -343,10 +343,10 @@ def test_the_decisions_of_an_item_are_searched_by_its_index_if_a_summary_does_no
     (seconds, settings), *further = searches
     assert further
     if extra:
-        assert (seconds, settings) == (windows.INDEXED_SECONDS, windows.BY_BOUNDS)
-        assert all(one == (windows.MOST_SECONDS, windows.WITHOUT_SUMMARIES) for one in further)
+        assert (seconds, settings) == (windows.INDEXED_SECONDS, windows.INDEX_SETTINGS)
+        assert all(one == (windows.MOST_SECONDS, windows.INDEX_ORDER_SETTINGS) for one in further)
     else:
-        assert all(one == (windows.MOST_SECONDS, windows.BY_BOUNDS) for one in searches)
+        assert all(one == (windows.MOST_SECONDS, windows.INDEX_SETTINGS) for one in searches)
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.db.models.functions import Cast, Sqrt
 
 from accounts.models import Account
 from kit import statements
-from kit.rest.lists.orders import BY_INDEX, read_in_order
+from kit.rest.lists.orders import INDEX_ORDER_SETTINGS, read_in_order
 from kit.storage.limited import TookTooLong, rows_within
 from kit.storage.postgresql.base import limit_statement
 from kit.storage.reading import read_snapshot
@@ -24,7 +24,7 @@ WITHOUT_BITMAPS = {"enable_bitmapscan": "off"}
 def shown() -> dict[str, str]:
     with connection.cursor() as cursor:
         found = {}
-        for name in (*BY_INDEX, *WITHOUT_BITMAPS):
+        for name in (*INDEX_ORDER_SETTINGS, *WITHOUT_BITMAPS):
             cursor.cursor.execute(f"SHOW {name}")  # the inner cursor: without wrappers
             [found[name]] = cursor.cursor.fetchone()
         return found

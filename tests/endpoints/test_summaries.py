@@ -91,5 +91,7 @@ def test_every_bloom_filter_can_be_searched_for_what_it_leaves_out() -> None:
     assert {name for name, search in searches.items() if search is None} == {"ledger_times"}
     for name, search in searches.items():
         if search is not None:
-            [(plan,)] = rows_within(connection, 10, f"EXPLAIN (FORMAT JSON) {search[1]}", None, summaries.BY_SUMMARY)
+            [(plan,)] = rows_within(
+                connection, 10, f"EXPLAIN (FORMAT JSON) {search[1]}", None, summaries.SUMMARY_SETTINGS
+            )
             assert plan[0]["Plan"]["Plans"][0]["Index Name"] == name  # type: ignore[index]

@@ -36,7 +36,7 @@ def record_later(entries: Sequence[Entry], _within: timedelta | None = None) -> 
         connection.close()
 
     Timer(SECONDS_LATE, record).start()
-    return [Outcome(room=entry.claim and entry.claim.allowance) for entry in entries]
+    return [Outcome(remaining_before=entry.claim and entry.claim.allowance) for entry in entries]
 
 
 class NoListeners(list[object]):

@@ -215,7 +215,7 @@ def test_several_changes_invalidate_all_of_their_dependent_facts(made, looked_up
 
 
 def test_more_changes_than_are_worth_reading_end_everything(made, looked_up, monkeypatch):
-    monkeypatch.setattr(epochs, "SINCE", epochs.SINCE.replace(str(epochs.MAX_MISSED), "2"))
+    monkeypatch.setattr(epochs, "CHANGES_SINCE_SQL", epochs.CHANGES_SINCE_SQL.replace(str(epochs.MAX_MISSED), "2"))
     for number in range(3):
         content_services.update_content(made.b, {"title": f"Changed {number}"})
     assert looked_up() == ALL

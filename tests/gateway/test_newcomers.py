@@ -184,7 +184,7 @@ def test_a_request_whose_requester_is_somebody_elses_by_now_takes_nothing_of_ano
     assert first == [RETRY, RETRY]
     while second[0] == RETRY:
         [second] = record_together([alone])
-    assert (second[0].room, used(account)) == (100, {"org_known": 1})
+    assert (second[0].remaining_before, used(account)) == (100, {"org_known": 1})
     assert AccessEvent.objects.count() == 1
 
 
@@ -214,7 +214,7 @@ if connection.vendor == "postgresql":
 
         def write() -> None:
             with transaction.atomic():
-                epochs.hold(account.pk)
+                epochs.lock_epoch(account.pk)
                 Requester.objects.create(account=account, requester_id="org_new", name="Written")
                 begun.set()
                 ended.wait(60)

@@ -11,7 +11,7 @@ from msgspec.structs import astuple, replace
 from accounts.keys.authentication import Grant, find_grant
 from accounts.keys.callers import Caller, admit
 from accounts.models import IdempotencyRecord
-from accounts.plans.epochs import bump, current_epoch
+from accounts.plans.epochs import current_epoch, invalidate
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.recording import outcomes
 from analytics.recording.entries import KeyClaim, Reply
@@ -167,7 +167,7 @@ def counted(account) -> int:
 
 def test_decisions_on_facts_that_have_changed_are_not_counted(gateway, account, alike):
     stale = alike()
-    bump(account.pk, None)
+    invalidate(account.pk, None)
     [outcomes] = async_to_sync(gateway.commits.record)([stale])
     assert outcomes[0] == STALE
     assert (counted(account), AccessEvent.objects.count()) == (0, 0)
@@ -188,7 +188,7 @@ def test_decisions_of_a_key_that_is_taken_are_not_counted(gateway, account, alik
 def test_a_decision_on_facts_that_have_changed_takes_no_key(gateway, account, alike):
     reply = Reply(KeyClaim(ids.id_to_hex("acc", account.pk), "a-key", "00", timezone.now().isoformat()), b"sealed")
     stale = [replace(entry, reply=reply) for entry in alike()]
-    bump(account.pk, None)
+    invalidate(account.pk, None)
     [[outcome]] = async_to_sync(gateway.commits.record)([stale])
     assert outcome == STALE
     assert not IdempotencyRecord.objects.exists()

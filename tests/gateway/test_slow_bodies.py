@@ -83,7 +83,7 @@ def request_of_any_kind(request, item):
 
 def change_key(key, **fields):
     ApiKey.objects.filter(pk=key.pk).update(**fields)
-    epochs.bump(key.account_id, {key.pk})
+    epochs.invalidate(key.account_id, {key.pk})
 
 
 ONE_REQUEST = {"requests_per_minute": 1, "requests_per_day": 1}  # the check before the change has used it up

@@ -5,7 +5,7 @@ import json
 import logging
 from typing import Any
 
-from kit.http.middleware import RequestIdFilter
+from kit.http.request_ids import RequestIdFilter
 
 
 class Log:

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from msgspec.structs import replace
 
-from accounts.plans.epochs import bump
+from accounts.plans.epochs import invalidate
 from analytics.models import AccessEvent, LedgerEntry, Wallet, WalletEntry
 from analytics.recording import recorder
 from analytics.recording.entries import Entry
@@ -88,7 +88,7 @@ def test_a_check_that_renames_its_requester_spends_once_the_name_is_stored(shop)
 def test_decisions_on_facts_that_have_changed_spend_nothing(shop, revoked):
     shop.licensee("org_a", 1)
     request = shop.request("org_a")
-    bump(shop.account.pk, {str(request[0].case.requester)} if revoked else None)
+    invalidate(shop.account.pk, {str(request[0].case.requester)} if revoked else None)
     assert record(request) == [STALE]
     assert shop.balance("org_a") == 1
     assert not AccessEvent.objects.exists()
@@ -97,7 +97,7 @@ def test_decisions_on_facts_that_have_changed_spend_nothing(shop, revoked):
 def test_a_change_of_others_is_no_reason_to_spend_otherwise(shop):
     shop.licensee("org_a", 1)
     request = shop.request("org_a")
-    bump(shop.account.pk, {"9999999"})
+    invalidate(shop.account.pk, {"9999999"})
     assert record(request) == [Outcome(available=950_000, behind=True)]
     assert shop.balance("org_a") == Decimal("0.95")
 

@@ -117,7 +117,7 @@ def test_replayed_requests_and_changes_of_nothing_have_no_event(api, new):
 
 def test_rolled_back_changes_send_no_events(api, account, new, monkeypatch):
     factories.endpoint(account)
-    monkeypatch.setattr("licensing.content.services.epochs.bump", Mock(side_effect=RuntimeError))
+    monkeypatch.setattr("licensing.content.services.epochs.invalidate", Mock(side_effect=RuntimeError))
     assert api.post("/v1/content", {"title": "A"}).status == 500
     assert (new(), WebhookDelivery.objects.count()) == ([], 0)
 

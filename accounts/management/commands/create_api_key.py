@@ -26,17 +26,17 @@ class Command(ServiceCommand):
         parser.add_argument("--account", required=True, metavar="ID")
         parser.add_argument("--name", required=True)
         parser.add_argument("--type", choices=KeyType.values, required=True)
-        parser.add_argument("--permission", action="append", metavar="P", help="Repeat for several.")
-        parser.add_argument("--allowed-ip", action="append", metavar="A", help="An address or CIDR range.")
+        parser.add_argument("--permission", action="append", metavar="PERMISSION", help="Repeat for several.")
+        parser.add_argument("--allowed-ip", action="append", metavar="CIDR", help="An address or CIDR range.")
         parser.add_argument(
-            "--allowed-host", action="append", metavar="H", help="A host that it may ask about at the edge."
+            "--allowed-host", action="append", metavar="HOST", help="A host that it may ask about at the edge."
         )
         parser.add_argument(
             "--rate-limit",
             metavar="N/PERIOD",
             help="A limit below the plan's, such as 20/minute, 500/hour or 5000/day.",
         )
-        parser.add_argument("--expires-at", metavar="T", help="ISO 8601 with an offset, or a date.")
+        parser.add_argument("--expires-at", metavar="TIME", help="ISO 8601 with an offset, or a date.")
 
     def perform(
         self,

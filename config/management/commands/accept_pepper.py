@@ -12,7 +12,7 @@ from licensing.access.models import SigningKey
 from licensing.access.tokens import signing
 from operators.login import second_factor
 
-# Stored replies end within a day.
+# Stored replies of idempotent requests are not listed: they expire within a day.
 COLUMNS: list[tuple[type[Model], str, str]] = [
     (Authenticator, "secret", second_factor.PURPOSE),
     (SigningKey, "private", signing.PURPOSE),
@@ -41,7 +41,7 @@ def encrypt_anew() -> tuple[int, int]:
 class Command(ServiceCommand):
     help = (
         "Makes a changed API_KEY_PEPPER the one of this database. What API_KEY_PEPPER_PREVIOUS encrypted is encrypted "
-        "anew; what no pepper opens ends."
+        "anew; secrets that no pepper decrypts become unusable."
     )
 
     def perform(self, **_: object) -> tuple[str, dict[str, object]]:

@@ -4,7 +4,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 
 from config.migrating.turns import replaced_migrations, turn_to_change
-from kit.storage.lock_waits import short_lock_waits, until_unlocked
+from kit.storage.lock_waits import short_lock_timeout, until_unlocked
 
 
 class Command(migrate.Command):
@@ -18,5 +18,5 @@ class Command(migrate.Command):
 
     def handle(self, *args: object, database: str, **options: object) -> None:
         loading = replaced_migrations() if options["migration_name"] else nullcontext()
-        with turn_to_change(database, self.stderr.write), short_lock_waits(connections[database]), loading:
+        with turn_to_change(database, self.stderr.write), short_lock_timeout(connections[database]), loading:
             until_unlocked(lambda: super(Command, self).handle(*args, database=database, **options))

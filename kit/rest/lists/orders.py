@@ -19,7 +19,7 @@ from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
 
 SIGNATURE_BYTES = 16
-BY_INDEX = {"enable_sort": "off", "enable_seqscan": "off", "enable_material": "off"}
+INDEX_ORDER_SETTINGS = {"enable_sort": "off", "enable_seqscan": "off", "enable_material": "off"}
 ID_BYTES = 16
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -108,7 +108,7 @@ def read_in_order(rows: QuerySet[M, R]) -> list[R]:
     counted them.
     """
     using = reading_connection()
-    with planned(using, BY_INDEX):
+    with planned(using, INDEX_ORDER_SETTINGS):
         return list(rows)
 
 

@@ -41,8 +41,8 @@ FAST_SECONDS, MOST_SECONDS = 0.25, 3.0
 INDEXED_ROWS, INDEXED_SECONDS = 200_000, 0.15
 # Every window has bounds that an index knows. PostgreSQL would read a whole table whose statistics do not tell that
 # its rows lie in the order of time.
-BY_BOUNDS = {"enable_seqscan": "off"}
-WITHOUT_SUMMARIES = {**BY_BOUNDS, "enable_bitmapscan": "off"}
+INDEX_SETTINGS = {"enable_seqscan": "off"}
+INDEX_ORDER_SETTINGS = {**INDEX_SETTINGS, "enable_bitmapscan": "off"}
 Found = tuple[datetime, str | int]  # the moment and key of a match
 M = TypeVar("M", bound=Model)
 R = TypeVar("R")
@@ -122,10 +122,12 @@ class WindowedPagination(KeysetPagination):
         is_by_index = self.is_indexed and window.rows <= INDEXED_ROWS
         if is_by_index and not self.is_misled:
             with suppress(TookTooLong):
-                return positions(inside, window.order, INDEXED_SECONDS, BY_BOUNDS)
+                return positions(inside, window.order, INDEXED_SECONDS, INDEX_SETTINGS)
             self.is_misled = True
         with suppress(TookTooLong):
-            return positions(inside, window.order, MOST_SECONDS, WITHOUT_SUMMARIES if is_by_index else BY_BOUNDS)
+            return positions(
+                inside, window.order, MOST_SECONDS, INDEX_ORDER_SETTINGS if is_by_index else INDEX_SETTINGS
+            )
         return None
 
 

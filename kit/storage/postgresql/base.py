@@ -91,7 +91,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def pool(self) -> ConnectionPool | None:
         pool: ConnectionPool | None = super().pool
         if pool is not None:
-            pool._check = partial(check, pool)  # Django offers no option for it
+            pool._check = partial(check_connection, pool)  # Django offers no option for it
         return pool
 
     def __init__(self, settings_dict: dict[str, object], alias: str = DEFAULT_DB_ALIAS) -> None:
@@ -158,7 +158,7 @@ def read_timeline(connection: Connection) -> int:
     return int(number)
 
 
-def check(pool: ConnectionPool, connection: Connection) -> None:
+def check_connection(pool: ConnectionPool, connection: Connection) -> None:
     """Check a pooled connection; if the server has closed it, drain the pool, because the others are closed too.
 
     A server that closes a connection sends a message first, so a connection without unread input needs no query.

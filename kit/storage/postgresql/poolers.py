@@ -10,13 +10,18 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, connections
 from psycopg.conninfo import make_conninfo
 
-OF_DJANGO = {"pool", "cursor_factory", "context", "prepare_threshold"}  # Django's settings that psycopg does not know
+DJANGO_OPTIONS = {
+    "pool",
+    "cursor_factory",
+    "context",
+    "prepare_threshold",
+}  # Django's settings that psycopg does not know
 
 
 def connection_string(alias: str = DEFAULT_DB_ALIAS) -> str:
     """Return the connection string of Django's PostgreSQL database, for connections that Django does not open."""
     given = connections[alias].get_connection_params()
-    return make_conninfo(**{name: value for name, value in given.items() if name not in OF_DJANGO})
+    return make_conninfo(**{name: value for name, value in given.items() if name not in DJANGO_OPTIONS})
 
 
 def keeps_no_session_state() -> bool:

@@ -16,8 +16,8 @@ from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
-from kit.http.middleware import Address
 from kit.storage.microbatch import MicroBatch, Work
+from kit.values.networks import Address
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
 from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.head import Head, is_served

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from accounts.keys.callers import Caller, Use, known_grants
 from accounts.retries.idempotency import KeyTaken
 from analytics.recording.entries import Reply
-from analytics.recording.outcomes import Outcome, Unstored, too_late
+from analytics.recording.outcomes import Outcome, Unstored, refuse_late_recording
 from kit.http.errors import ApiError, ClientGone, RateLimitExceeded
 from kit.storage.microbatch import MicroBatch, Work
 from licensing.access.charging.paying import spend_in_record
@@ -205,7 +205,7 @@ class Gateway:
         if Unstored.UNAWAITED in unstored:
             raise ClientGone()
         if Unstored.LATE in unstored:
-            raise too_late()
+            refuse_late_recording()
         if Unstored.STALE in unstored:
             self.snapshot.note(account_id, epoch + 1)
             return Unstored.STALE

@@ -10,7 +10,9 @@ from django.http.request import split_domain_port, validate_host
 from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.middleware import LIMITS, MAX_PARAMETERS, TrustedProxies, read_headers, request_id
+from kit.http.client_addresses import TrustedProxies
+from kit.http.header_limits import LIMITS, MAX_PARAMETERS, read_headers
+from kit.http.request_ids import request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (
@@ -59,7 +61,7 @@ class Head:
         self.address = proxies.client_of(peer, None if forwarded_for is None else forwarded_for.decode("latin-1"))
         # Uses the first of several values, like Django; only trusted proxies may set it.
         protocol = self.headers.get(b"x-forwarded-proto")
-        if protocol is not None and proxies.include(peer):
+        if protocol is not None and proxies.is_trusted_peer(peer):
             self.is_secure = protocol.partition(b",")[0].strip() == b"https"
         else:
             self.is_secure = scope.get("scheme") == "https"

@@ -7,8 +7,8 @@ blocking_calls. Checks wait for these reads on a cache miss and after each chang
 from collections.abc import Collection, Mapping, Sequence
 
 from accounts.keys.authentication import Grant, Grants, build_grants, find_grants
-from accounts.keys.models import BY_DIGEST
-from accounts.plans.epochs import SINCE, Changes
+from accounts.keys.models import FIND_BY_DIGEST_SQL
+from accounts.plans.epochs import CHANGES_SINCE_SQL, Changes
 from kit.bounded_cache import NotCached
 from kit.http.errors import InvalidApiKey
 from kit.storage.postgresql.async_postgres import Row, Sessions
@@ -149,7 +149,7 @@ class AsyncKeys:
         return await find_grants(texts, self.read)
 
     async def read(self, digests: Collection[bytes]) -> Grants:
-        rows = await self.sessions.run(BY_DIGEST, [list(digests)])
+        rows = await self.sessions.run(FIND_BY_DIGEST_SQL, [list(digests)])
         return build_grants([(value or b"").decode() for value in row] for row in rows)
 
 
@@ -162,7 +162,7 @@ class AsyncChanges:
         """Like accounts.plans.epochs.changes_since, for many requests. Duplicates are read once."""
         changes: dict[Since, Changes | None] = {}
         for account_id, epoch in set(requests):
-            rows = await self.sessions.run(SINCE, [str(epoch), ids.id_to_hex("acc", account_id)])
+            rows = await self.sessions.run(CHANGES_SINCE_SQL, [str(epoch), ids.id_to_hex("acc", account_id)])
             changes[account_id, epoch] = Changes.of(epoch, rows)
         return [changes[since] for since in requests]
 

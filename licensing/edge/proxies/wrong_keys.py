@@ -3,8 +3,8 @@
 import logging
 from contextlib import suppress
 
+from kit.http.client_addresses import TrustedProxies
 from kit.http.errors import ApiError, HostNotAllowed, InvalidApiKey
-from kit.http.middleware import TrustedProxies
 from kit.storage.light_tasks import moment
 from kit.telemetry.repeated_log import RepeatedLog
 from licensing.access.event_loop.callers import Sender
@@ -19,7 +19,7 @@ def note_unknown_key(sender: Sender, head: Head, proxies: TrustedProxies, error:
     Anybody else could name any site.
     """
     is_unknown = isinstance(error, InvalidApiKey) and getattr(sender, "grant", None) is None
-    if not is_unknown or not proxies.include(str(peer_address(head))):
+    if not is_unknown or not proxies.is_trusted_peer(str(peer_address(head))):
         return
     with suppress(ApiError):  # no readable page
         sender.callers.note_refused_proxy(RefusedProxy(read_original(head, proxies).host), moment())
