@@ -4,6 +4,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 from django.db import transaction
+from django.db.models import Subquery
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
@@ -32,8 +33,9 @@ def pages_of_other_hosts(account_id: str) -> str | None:
 
 def recent_hosts(account_id: str) -> list[str]:
     """Return the hosts without a site that visitors asked for recently, in the newest MAX_VISITS visits."""
+    pages = OtherHosts.objects.filter(account_id=account_id).values("pages_id")[:1]
     visits = AccessEvent.objects.filter(
-        account_id=account_id, content_id=pages_of_other_hosts(account_id), created__gte=timezone.now() - RECENT
+        account_id=account_id, content_id=Subquery(pages), created__gte=timezone.now() - RECENT
     )
     urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MAX_VISITS]
     hosts = {urlsplit(url).hostname for url in urls if url}

@@ -66,7 +66,7 @@ def figure_column(
 
 
 def amount_column(title: str, name: str, empty: str = "none") -> Callable[[object, Requester], str | None]:
-    """Return a column of one of the list's AMOUNT_COLUMNS."""
+    """Return a column with an amount in the currency of the list."""
     return figure_column(title, methodcaller("amounts_in_words", name), name, empty)
 
 
