@@ -232,8 +232,9 @@ def test_a_draft_of_many_conditions_is_tried_on_fewer_decisions(simulate, check,
     assert (simulate(rules=[DENY_ALL])["total"], simulate(rules=[DENY_ALL])["truncated"]) == (3, False)
 
 
-def test_a_simulation_whose_client_has_gone_ends(policy, check, for_nobody):
+def test_a_simulation_whose_client_has_gone_ends(request, policy, check):
     check()
+    request.getfixturevalue("for_nobody")
     draft = simulation.compile_draft(policy, {"rules": [DENY_ALL]})
     start, end = simulation.resolve_window(timezone.now(), "7d", None, None)
     with pytest.raises(ClientGone):
