@@ -92,11 +92,13 @@ else:
 
     def test_these_tests_find_out_a_recorder_that_answers_before_it_commits(server: Deployment, key: str) -> None:
         ledger = Ledger(server, key)
-        server.kill()
-        server.start(["-m", "tests.faults.altered_server", "careless"])
-        loaded(ledger, 0, server.kill)
-        server.start()
-
-        found = ledger.discrepancies()
-        assert any(line.startswith("lost: ") for line in found)
-        assert any(line.startswith("stale: ") for line in found)
+        found = ""
+        for attempt in range(3):  # whether an answer is stale depends on how changes and checks meet
+            server.kill()
+            server.start(["-m", "tests.faults.altered_server", "careless"])
+            loaded(ledger, attempt, server.kill)
+            server.start()
+            found += "\n".join(["", *ledger.discrepancies()])
+            if "\nlost: " in found and "\nstale: " in found:
+                return
+        raise AssertionError(f"The tests do not notice lost and stale decisions:{found}")
