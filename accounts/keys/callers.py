@@ -48,7 +48,7 @@ class KnownGrants:
                 self.remove(next(iter(self.by_name)))
 
     def confirm(self, name: bytes, grant: Grant) -> None:
-        """Replace a grant with its copy at a newer epoch, unless another thread has removed it meanwhile."""
+        """Replace a grant with its copy at a newer epoch. Do nothing if another thread has removed the grant."""
         with self.lock:
             if name in self.by_name:
                 self.by_name[name] = grant

@@ -14,7 +14,7 @@ TYPES = [
 
 
 class Migration(migrations.Migration):
-    """What an erasure looks for: events about the customer, and rows of the version before."""
+    """Index events by customer, and the rows that the previous version wrote, because an erasure reads them."""
 
     atomic = False
     dependencies = [("accounts", "0025_customers_by_reference")]

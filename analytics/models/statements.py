@@ -101,12 +101,12 @@ class StatementFigures(OfMonth):
 
     @property
     def opening_balance(self) -> Decimal:
-        """What was owed at the start of the month, or left of the quota."""
+        """The balance at the start of the month; of a quota, the accesses left."""
         return self.credit_opening if self.is_quota else self.opening
 
     @property
     def closing_balance(self) -> Decimal:
-        """What is owed at the end of the month, or left of the quota."""
+        """The balance at the end of the month; of a quota, the accesses left."""
         return self.credit_closing if self.is_quota else self.closing
 
     @property

@@ -9,7 +9,7 @@ from kit.values.ids import decode, id_prefix
 
 
 class RelatedInput(AutocompleteSelect):
-    """A search for a related object. Shows a value that is no id as empty: the database would refuse to look it up."""
+    """A search for a related object. Shows an invalid id as empty, because the database rejects a lookup by it."""
 
     def optgroups(
         self, name: str, value: Sequence[str], attr: dict[str, object] | None = None

@@ -62,7 +62,7 @@ class BulkChange:
         }  # fmt: skip
 
         def lines() -> Iterator[bytes]:
-            """Write the items, and count them and their accounts meanwhile."""
+            """Write the items, counting them and their accounts."""
             accounts = set()
             for item, account in items:
                 accounts.add(account)

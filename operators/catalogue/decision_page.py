@@ -34,7 +34,7 @@ class Verdict(Struct, frozen=True):
 
 
 class PresentedDecision(Struct, frozen=True):
-    """What the page of a decision shows beside the record."""
+    """The details on the page of a decision that its record does not have."""
 
     answer: Answer
     shown: Mapping[str, Any]  # the API's decision object

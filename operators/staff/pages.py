@@ -71,7 +71,7 @@ class ForSuperusers:
 
 
 class AccountsField(ModelMultipleChoiceField):
-    """Rejects what is no id; Django would find that out from the database only."""
+    """Rejects invalid ids, which Django would pass to the database."""
 
     def clean(self, value: Sequence[str] | None) -> QuerySet[Account]:
         for pk in value or ():

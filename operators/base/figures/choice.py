@@ -231,7 +231,7 @@ def render_change(total: Decimal, before: Decimal) -> str:
 
 
 def render_percent(change: Decimal | None) -> str:
-    """Return a change with its sign; empty if there is none."""
+    """Return a change with its sign, or an empty text for None."""
     if change is None:
         return ""
     return f"{change.quantize(HUNDREDTH, context=WIDE):+,f} %"

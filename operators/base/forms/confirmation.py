@@ -31,7 +31,7 @@ class Current(Protocol):
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):
-    """What an action asks before it calls `perform`. Without `button` nothing can be confirmed.
+    """The confirmation page of an action, which then calls `perform`. Without `button` it cannot be confirmed.
 
     `effects` are sentences about the consequences, `facts` pairs of label and value. `perform` receives the cleaned
     data of `form`, if there is one. It may return the page to show next. Otherwise the next page shows its message or,

@@ -1,4 +1,4 @@
-"""What nginx' file owes to a site beyond its pages: long hosts, redirects of the origin, readers who signed in."""
+"""The generated nginx file serves long host names, rewrites redirects of the origin, and passes readers' tokens on."""
 
 import re
 
