@@ -4,7 +4,8 @@ SQLite has one writer at a time, and its statements cost no round trips.
 """
 
 from collections.abc import Collection, Sequence
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from itertools import chain
 from typing import cast
 
@@ -19,7 +20,7 @@ from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending_sql import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import DECISION, ENTRY, REVENUE, USAGE
+from analytics.rollups.upserts import DECISION, ENTRY, EVERY_PART, REVENUE, USAGE, FirstParts
 from analytics.wallets.models import WalletEntryType
 from kit.storage.prepared import Parameter
 from kit.values.decimals import plain_millionths
@@ -68,7 +69,10 @@ def record_on_sqlite(cursor: CursorWrapper, batch: Batch) -> list[Outcome]:
     for entry, outcome in zip(batch.entries, outcomes, strict=True):
         if outcome.is_stored:
             stored += [StoredDecision(entry, outcome, index) for index in range(len(entry.ids))]
-    insert_decisions(cursor, f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored])
+    if stored:
+        days = {decision.created[:10] for decision in stored}
+        first = FirstParts.of([date.fromisoformat(day) for day in days])
+        insert_decisions(cursor, f"{EVENT_COLUMNS}, observed", [decision.row() for decision in stored], first)
     charged = [(decision.charge, decision) for decision in stored if decision.charge is not None]
     if charged:
         store_charges(cursor, charged)
@@ -129,12 +133,10 @@ class StoredDecision:
         )
 
 
-def insert_decisions(cursor: CursorWrapper, columns: str, rows: Rows) -> None:
-    """Store decisions and add them to the rollups."""
-    if not rows:
-        return
+def insert_decisions(cursor: CursorWrapper, columns: str, rows: Rows, first: FirstParts = EVERY_PART) -> None:
+    """Store decisions, at least one, and add them to the rollups."""
     last = insert(cursor, "accessevent", columns, rows)
-    for statement in usage_additions():
+    for statement in usage_additions(first):
         cursor.execute(statement, [last])
 
 
@@ -152,9 +154,9 @@ def add_to_revenue(cursor: CursorWrapper, last: int) -> None:
         raise
 
 
-@cache
-def usage_additions() -> list[str]:
-    return [rollup.addition(NEW_ROWS.format(columns=DECISION, table="accessevent")) for rollup in USAGE]
+@lru_cache(maxsize=4)  # of the current day, and of all days
+def usage_additions(first: FirstParts) -> list[str]:
+    return [rollup.addition(NEW_ROWS.format(columns=DECISION, table="accessevent"), first) for rollup in USAGE]
 
 
 @cache

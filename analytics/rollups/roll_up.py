@@ -6,11 +6,11 @@ the rollups' pages reserve room for new row versions (migration 0011).
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, timedelta
 
 from django.db import connection, transaction
 
-from analytics.rollups.upserts import DATES, REVENUE, USAGE, dates
+from analytics.rollups.upserts import DATES, REVENUE, USAGE, FirstParts, dates
 
 LOCK = 7_202_611_042  # an arbitrary advisory lock number
 BATCH_ROWS = 4_000  # rows per transaction
@@ -49,45 +49,51 @@ def roll_up_batch(age: timedelta) -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
             return 0
-        cursor.execute(IS_DUE, [age.total_seconds()])
-        if cursor.fetchone() != (True,):
+        cursor.execute(DUE, [age.total_seconds()])
+        due = [day for (day,) in cursor.fetchall()]
+        if not due:
             return 0
         cursor.execute(SETTINGS)
         rows = 0
-        for statement in (usage_statement(), revenue_statement()):
-            cursor.execute(statement, [BATCH_ROWS])
+        for day in due:
+            cursor.execute(usage_statement(day), [day, day, BATCH_ROWS])
             rows += cursor.fetchone()[0]
-        return rows
+        cursor.execute(revenue_statement(), [BATCH_ROWS])
+        return rows + int(cursor.fetchone()[0])
 
 
-IS_DUE = """
-SELECT EXISTS (SELECT FROM (
-  SELECT recorded FROM analytics_recentusage UNION ALL SELECT recorded FROM analytics_recentrevenue) waiting
-  WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+# The days of pending rows, in UTC.
+DUE = """
+WITH waiting AS (
+  SELECT hour, recorded FROM analytics_recentusage UNION ALL SELECT hour, recorded FROM analytics_recentrevenue)
+SELECT DISTINCT (hour AT TIME ZONE 'UTC')::date FROM waiting
+WHERE EXISTS (SELECT FROM waiting WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+OF_DAY = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
 SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true)"
 
 
-def usage_statement() -> str:
-    steps = [rollup.addition(ROWS) for rollup in USAGE]
+def usage_statement(day: date) -> str:
+    """Return the statement for decisions of a UTC day, whose running totals begin at the same columns."""
+    steps = [rollup.addition(ROWS, FirstParts.of([day])) for rollup in USAGE]
     columns = "contents, requesters, outcomes"
-    return move_statement("analytics_recentusage", columns, f"1 AS n, one.* FROM taken, {USAGE_LISTS}", steps)
+    return move_statement("analytics_recentusage", OF_DAY, columns, f"1 AS n, one.* FROM taken, {USAGE_LISTS}", steps)
 
 
 def revenue_statement() -> str:
     steps = [rollup.addition(ROWS) for rollup in REVENUE]
     columns = "currency, amounts, license_types, contents, requesters"
     entries = f"currency, amount AS n, amount < 0 AS refund, one.* FROM taken, {REVENUE_LISTS}"
-    return move_statement("analytics_recentrevenue", columns, entries, steps)
+    return move_statement("analytics_recentrevenue", "", columns, entries, steps)
 
 
-def move_statement(table: str, columns: str, rows: str, steps: list[str]) -> str:
+def move_statement(table: str, where: str, columns: str, rows: str, steps: list[str]) -> str:
     """Return a statement that deletes pending rows, runs the steps on what they list, and returns their number.
 
-    Its parameter is the maximum number of pending rows. Each step reads from ROWS.
+    Its parameters are those of `where` and the maximum number of pending rows. Each step reads from ROWS.
     """
     return f"""
 WITH taken AS (
-  DELETE FROM {table} WHERE id IN (SELECT id FROM {table} ORDER BY id LIMIT %s)
+  DELETE FROM {table} WHERE id IN (SELECT id FROM {table} {where} ORDER BY id LIMIT %s)
   RETURNING account_id, {columns}, {dates("hour")}
 ), one AS MATERIALIZED (SELECT account_id, {", ".join(DATES)}, {rows}), {", ".join(chain_steps(steps))}
 SELECT count(*) FROM taken"""  # noqa: S608 - made of constants

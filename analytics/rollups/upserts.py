@@ -4,9 +4,10 @@ Decisions and entries are added by a roll-up, by SQLite's recorder and by a rebu
 `account_id`, the subjects, a number or amount `n`, and the dates of `dates`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -48,6 +49,21 @@ ENTRY = f"""account_id, content_id, requester_id, CAST(coalesce(license_type, ''
   amount AS n, amount < 0 AS refund, {dates("occurred_at")}"""
 
 
+class FirstParts(NamedTuple):
+    """The lowest parts of a year and of a month that rows have. Running totals before them stay as they are."""
+
+    month_of_year: int = 1
+    day_of_month: int = 1
+
+    @classmethod
+    def of(cls, days: Collection[date]) -> "FirstParts":
+        """Return those of rows of the days, at least one."""
+        return cls(min(day.month for day in days), min(day.day for day in days))
+
+
+EVERY_PART = FirstParts()
+
+
 @dataclass(frozen=True)
 class Rollup:
     """A table with sums of rows by account and `keys`, which begin with a date and end with the subject.
@@ -74,7 +90,14 @@ class Rollup:
     def values(self) -> tuple[str, ...]:
         return tuple(column for column, _ in self.sums) + self.running
 
-    def totals(self, rows: str) -> str:
+    def running_from(self, first: FirstParts) -> dict[int, str]:
+        """Return the running columns by part, from the first on."""
+        if not self.running:
+            return {}
+        part = getattr(first, self.part)
+        return dict(enumerate(self.running[part - 1 :], part))
+
+    def totals(self, rows: str, first: FirstParts = EVERY_PART) -> str:
         """Return SQL for the account, keys and values of the rows. Rows without a subject are left out."""
         keys = ", ".join(["account_id", *self.keys])
         sums = [f"sum({value}) AS {column}" for column, value in self.sums]
@@ -83,16 +106,20 @@ class Rollup:
             parts = ", ".join([keys, f"{self.part} AS part", "sum(n) AS n", *sums])
             source = f"(SELECT {parts} FROM {source} GROUP BY {keys}, {self.part}) parts"  # noqa: S608
             sums = [f"sum({column}) AS {column}" for column, _ in self.sums]
-            for number, column in enumerate(self.running, 1):
+            for number, column in self.running_from(first).items():
                 sums.append(f"sum(CASE WHEN part <= {number} THEN n ELSE 0 END) AS {column}")
         return f"SELECT {keys}, {', '.join(sums)} FROM {source} GROUP BY {keys}"  # noqa: S608 - made of constants
 
-    def addition(self, rows: str) -> str:
-        """Return the upsert that adds rows, in key order, so that concurrent writers do not deadlock."""
+    def addition(self, rows: str, first: FirstParts = EVERY_PART) -> str:
+        """Return the upsert that adds rows, in key order, so that concurrent writers do not deadlock.
+
+        `first`: what the rows have. The fewer columns are left, the cheaper the upsert.
+        """
         keys = ", ".join(["account_id", *self.keys])
-        return f"""INSERT INTO {self.table} AS u ({keys}, {", ".join(self.values)})
-{self.totals(rows)} ORDER BY {keys}
-ON CONFLICT ({keys}) DO UPDATE SET {add_excluded(self.values)}"""
+        values = [column for column, _ in self.sums] + list(self.running_from(first).values())
+        return f"""INSERT INTO {self.table} AS u ({keys}, {", ".join(values)})
+{self.totals(rows, first)} ORDER BY {keys}
+ON CONFLICT ({keys}) DO UPDATE SET {add_excluded(values)}"""
 
 
 ALLOWED = "CASE outcome WHEN '' THEN n ELSE 0 END"

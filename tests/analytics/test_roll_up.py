@@ -16,6 +16,7 @@ from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, Request
 from analytics.recording.recorder_sqlite import revenue_additions, usage_additions
 from analytics.rollups import roll_up as module
 from analytics.rollups.roll_up import revenue_statement, roll_up
+from analytics.rollups.upserts import EVERY_PART, FirstParts
 from analytics.usage.report import first_decision_hour, usage_report
 from analytics.usage.subject_usage import content_stats
 from analytics.windows import Window
@@ -145,9 +146,10 @@ def test_recent_records_wait_and_a_roll_up_that_fails_changes_nothing(account, e
 
 @pytest.mark.django_db
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL rolls up pending rows.")
-def test_sqlite_adds_to_the_rollups_by_reading_nothing_but_the_new_rows():
+@pytest.mark.parametrize("first", [EVERY_PART, FirstParts(11, 29)])
+def test_sqlite_adds_to_the_rollups_by_reading_nothing_but_the_new_rows(first):
     with connection.cursor() as cursor:
-        for statement in usage_additions() + revenue_additions():
+        for statement in usage_additions(first) + revenue_additions():
             cursor.execute(f"EXPLAIN QUERY PLAN {statement}", [0])
             reads = [step for *_, step in cursor.fetchall() if " analytics_" in step]
             assert len(reads) == 1, reads
