@@ -83,7 +83,10 @@ class LedgerAdmin(
     form = AdjustmentForm
     optional = frozenset({"external_id", "license_type"})
     add_fieldsets = (
-        (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")}),
+        (
+            None,
+            {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")},
+        ),
         (
             "What it is about",
             {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},

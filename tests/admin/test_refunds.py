@@ -192,10 +192,11 @@ def test_a_credit_note_is_booked_once_by_its_number_and_speaks_the_accounts_time
     entry_values = form_values(admin.get(refund(admin, entry)).content.decode())
     local = entry.occurred_at.astimezone(account.zone)
     assert f"{local:%Y-%m-%d %H:%M %Z}" in entry_values["description"][0]
-    asked = admin.post(refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"})
+    half = {**entry_values, "amount": "0.02", "external_id": "CN-7"}
+    asked = admin.post(refund(admin, entry), {**half, "_save": "Save"})
     assert "on 2026-11-01." in asked.content.decode()
     booked = book(admin, entry, amount="0.02", external_id="CN-7")
     assert "CN-7" in admin.get(change_url(booked)).content.decode()
-    again = admin.post(refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"})
+    again = admin.post(refund(admin, entry), {**half, "_save": "Save"})
     assert "This number was booked before." in again.content.decode()
     assert LedgerEntry.objects.filter(external_id="CN-7").count() == 1
