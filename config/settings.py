@@ -126,7 +126,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
-    "kit.http.middleware.RequestMiddleware",
+    "kit.http.client_addresses.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "accounts.limits.throttling.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
