@@ -1,6 +1,7 @@
 """ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
@@ -103,13 +104,14 @@ async def respond(scope: Scope, send: Send, status: int, head: bytes, body: byte
     await send({"type": "http.response.body", "body": body})
 
 
+@dataclass(slots=True)
 class EarlyReply:
     """The reply to a single check, rendered while its record is under way."""
 
-    def __init__(self, checks: Sequence[Check], sign: Sign | None) -> None:
-        self.checks, self.sign = checks, sign
-        self.made: Decisions | None = None  # what was rendered
-        self.body = b""
+    checks: Sequence[Check]
+    sign: Sign | None
+    made: Decisions | None = None  # what was rendered
+    body: bytes = b""
 
     def render(self, made: Decisions) -> None:
         """Render the decision, unless its record may change more of it than the credit that remains."""
