@@ -27,7 +27,7 @@ from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
 from config.server.thread_pools import Threads, identity  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
-from kit import statements  # noqa: E402
+from kit import statement_timeout  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.error_replies import as_api_error  # noqa: E402
@@ -140,7 +140,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     is_awaited = scope.get("extensions", {}).get("is_awaited") if reads else None
-    token = statements.bound.set(statements.Bound(seconds, is_awaited))
+    token = statement_timeout.bound.set(statement_timeout.Bound(seconds, is_awaited))
     try:
         await threads.serve(complete, body.file, receive, send, thread_pool_owner(*who), body.in_memory, prepare)
     except Disconnected:
@@ -158,7 +158,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
             request_id.reset(id_token)
     finally:
         body.close()
-        statements.bound.reset(token)
+        statement_timeout.bound.reset(token)
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:

@@ -30,7 +30,7 @@ from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage, EventOnPage
-from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.customers.refund_button import RefundableCharge, RefundButton
 
 SINGLE_OBJECT_FILTERS = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})
 # The columns of a file with decisions.

@@ -26,7 +26,7 @@ from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, LocalDateTimeFilter, RelatedFilter
-from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import link_to
 from operators.base.lists import amount_column, time_column
 from operators.base.pages import EmptyState
@@ -34,8 +34,8 @@ from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import TO_SECOND, shown_time
-from operators.customers.adjustment_form import AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.adjustment_form import AdjustmentForm, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.refund_button import RefundableCharge, RefundButton
 
 
 @admin.register(LedgerEntry)
@@ -44,7 +44,7 @@ class LedgerAdmin(
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
     ListExport[LedgerEntry],
-    AskingAdmin[LedgerEntry],
+    ConfirmedFormAdmin[LedgerEntry],
 ):
     empty_state = EmptyState(
         "Entries come from licences with a price or a fee, charged accesses and adjustments.",
@@ -153,9 +153,9 @@ class LedgerAdmin(
         }
         return {name: value for name, value in named.items() if value is not None}
 
-    def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
+    def confirmation(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> FormConfirmation:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
-        return Question(
+        return FormConfirmation(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),

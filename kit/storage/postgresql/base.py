@@ -19,7 +19,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.datetime import TimestamptzLoader
 from psycopg_pool import ConnectionPool
 
-from kit import statements
+from kit import statement_timeout
 from kit.storage.outage_causes import outages
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
@@ -106,7 +106,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             if self.alias == DEFAULT_DB_ALIAS and "timeline" not in attributes:
                 attributes["timeline"] = thread_timeline.note(read_timeline(connection))
-            milliseconds = statements.milliseconds()
+            milliseconds = statement_timeout.milliseconds()
             # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
             if attributes.get("statement_milliseconds", 0) != milliseconds:
                 connection.execute(f"SET statement_timeout = {milliseconds}")
@@ -132,7 +132,7 @@ def limit_statement(
 
     Outside a transaction, limit and statement are one message, which PostgreSQL runs as one transaction.
     """
-    milliseconds = statements.milliseconds()
+    milliseconds = statement_timeout.milliseconds()
     wrapper, cursor = cast(DatabaseWrapper, context["connection"]), cast(CursorWrapper, context["cursor"])
     if not milliseconds or many:
         return execute(sql, params, many, context)
