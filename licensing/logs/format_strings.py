@@ -218,8 +218,7 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
 def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
     """Return an expression with a group for each field and one for the end: the last group tells how far it came.
 
-    Groups are repeated in atomic ones,
-    because `(…)*+` finds too much in Python 3.11.0 to 3.11.4 (CPython issue 101955).
+    Groups are repeated in atomic ones, because `(…)*+` finds too much in Python before 3.11.5 (CPython issue 101955).
     """
     expression = rf"(?>(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?)"
     for index in range(len(fields) - 1, -1, -1):
