@@ -67,7 +67,7 @@ class Selection(Struct, frozen=True):
     def cut(self, moment: datetime) -> datetime:
         """Return the start of such a period."""
         if self.keys is None:
-            return floor_hour(moment)
+            return floor(moment, "hour")
         return midnight(moment)
 
     def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
@@ -235,7 +235,3 @@ class Parts:
 
     def key_values(self, keys: Keys) -> list[Parameter]:
         return [prepare(AccessEvent, f"{keys.subject}_id", value) for value in keys.values]
-
-
-def floor_hour(moment: datetime) -> datetime:
-    return floor(moment, "hour")
