@@ -19,7 +19,7 @@ from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.subject_usage import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
-from kit.storage.prepared import Parameter, prepare
+from kit.storage.loading import Parameter, prepare
 
 HOUR = timedelta(hours=1)
 ALLOWED = ""  # an outcome

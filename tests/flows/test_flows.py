@@ -11,12 +11,12 @@ MOST = {
     "cached check": (36, 151),
     "cold check": (42, 182),
     "batch of 50": (36, 156),
-    "check after PATCH": (53, 228),
-    "GET item": (39, 134),
+    "check after PATCH": (52, 228),
+    "GET item": (38, 134),
     "list of content": (44, 166),
-    "list of decisions": (59, 213),
-    "PATCH policy": (59, 232),
-    "refund": (61, 227),
+    "list of decisions": (58, 213),
+    "PATCH policy": (58, 232),
+    "refund": (60, 227),
 }
 
 
