@@ -41,6 +41,7 @@ def add_settings(parser: CommandParser) -> None:
     )
     parser.add_argument("--time-zone", help="In which refills count months, such as Europe/Berlin; default: UTC.")
     parser.add_argument("--currency", help="The account's own currency, such as EUR; default: USD.")
+    parser.add_argument("--billing-details", help="Postal address and VAT id, as printed statements show them.")
 
 
 def check_limits(plan: str, limits: Mapping[str, object]) -> None:

@@ -9,7 +9,15 @@ from kit.commands import ServiceCommand
 from kit.rest.resources import find
 
 LIMITS = ("requests_per_minute", "requests_per_day", "edge_requests_per_minute", "edge_requests_per_day")
-SETTINGS = ("name", "unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency")
+SETTINGS = (
+    "name",
+    "unlisted_signers",
+    "unknown_host",
+    "visitor_addresses",
+    "time_zone",
+    "currency",
+    "billing_details",
+)
 
 
 class Command(ServiceCommand):

@@ -22,6 +22,7 @@ class Command(ServiceCommand):
             visitor_addresses=VisitorAddresses.TRUNCATED.value,
             time_zone="UTC",
             currency="USD",
+            billing_details="",
         )
 
     def perform(
@@ -38,6 +39,7 @@ class Command(ServiceCommand):
         visitor_addresses: str,
         time_zone: str,
         currency: str,
+        billing_details: str,
         **_: object,
     ) -> tuple[str, dict[str, object]]:
         check_limits(
@@ -61,5 +63,6 @@ class Command(ServiceCommand):
             visitor_addresses=visitor_addresses,
             time_zone=time_zone,
             currency=currency,
+            billing_details=billing_details,
         )
         return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data

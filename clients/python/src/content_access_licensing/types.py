@@ -1,4 +1,4 @@
-# Shapes: 2468ccdbfbd83dbb
+# Shapes: 9164c2efc076aab9
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1175,6 +1175,7 @@ class PatchedRequesterProfileChangeRequest(TypedDict):
     name: NotRequired[str | None]
     email: NotRequired[str | None]
     notes: NotRequired[str | None]
+    billingDetails: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -1410,6 +1411,7 @@ class RequesterProfileRequest(TypedDict):
     name: NotRequired[str | None]
     email: NotRequired[str | None]
     notes: NotRequired[str | None]
+    billingDetails: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -2696,6 +2698,7 @@ class RequesterProfile(TypedDict):
     name: str | None
     email: str | None
     notes: str | None
+    billingDetails: NotRequired[str | None]
     metadata: dict[str, str | float | bool | None]
     mergedInto: NotRequired[str]
     created: str
