@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 from accounts.management.account_options import LIMITS, SETTINGS, add_limits, add_settings, check_limits
 from accounts.plans import services
 from accounts.plans.models import Account, Plan
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.rendering import render_account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
 
@@ -29,7 +29,7 @@ class Command(ServiceCommand):
         if not changes:
             raise ValidationError("Nothing to change. Add an option, such as --time-zone.")
         account = services.update_account(account, changes)
-        return f"Changed the account {account.pk}.", AccountSerializer(account).data
+        return f"Changed the account {account.pk}.", render_account(account)
 
 
 def plan_with_limits(account: Account, plan: str, limits: dict[str, object]) -> dict[str, object]:

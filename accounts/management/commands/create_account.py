@@ -3,7 +3,7 @@ from django.core.management.base import CommandParser
 from accounts.management.account_options import LIMITS, SETTINGS, add_limits, add_settings, check_limits
 from accounts.plans import services
 from accounts.plans.models import Plan
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.rendering import render_account
 from kit.commands import ServiceCommand
 
 
@@ -22,4 +22,4 @@ class Command(ServiceCommand):
         check_limits(plan, limits)
         settings = {setting: options[setting] for setting in SETTINGS if options[setting] is not None}
         account = services.create_account(name, plan=plan, **limits, **settings)
-        return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data
+        return f"Created the account {account.pk} ({account.plan}).", render_account(account)
