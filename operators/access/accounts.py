@@ -141,7 +141,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     def create(self, request: HttpRequest, fields: Values) -> Account:
         del fields["account"]
-        return services.create_account(account_id=fields.pop("id"), **fields)
+        return services.create_account(**fields)
 
     def update(self, request: HttpRequest, obj: Account, fields: Values) -> Account:
         return services.update_account(obj, fields)
