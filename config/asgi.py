@@ -111,7 +111,8 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     head = Head(scope, checks.proxies)
     who = head.header(b"authorization"), head.address
     try:
-        check_lengths(head.too_long, head.query)
+        if head.too_long or head.query:
+            check_lengths(head.too_long, head.query)
         body = await take_body(scope, receive)
     except Disconnected:
         return

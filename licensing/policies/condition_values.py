@@ -33,7 +33,7 @@ class ConditionKind(Enum):
     CHOICES = auto()  # one of a few known texts
     NETWORKS = auto()  # inside one of several ranges of addresses
     MOMENT = auto()
-    OBJECT = auto()  # the ConditionType defines its text form
+    OTHER = auto()  # such as a number or an object: the ConditionType defines its text form
 
 
 def expect(ok: bool, path: str, message: str) -> None:

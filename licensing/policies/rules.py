@@ -146,9 +146,8 @@ class Rule:
 
     def permits(self, facts: Facts) -> bool:
         """Return whether the rule grants the requested permission."""
-        if facts.identified_by is None:
-            return self.grants(facts.permission)
-        return self.grants_at_edge(facts.permission)
+        permission = facts.permission
+        return permission is None or self.grants_all or permission in self.granted_permissions(facts)
 
     def grants_at_edge(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions_at_edge

@@ -128,7 +128,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return RefundableCharge(event.account_id, Charge("decision", event.pk), price[1]) if price else None
 
     def about(self, event: AccessEvent) -> str:
-        return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"
+        return f"{event.content.title}, {event.created.astimezone(event.account.zone):%Y-%m-%d %H:%M %Z}"
 
     @display(description="Requested permission", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:

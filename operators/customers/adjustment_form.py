@@ -39,12 +39,18 @@ class AdjustmentForm(ServiceForm):
     of_requester = text_field("Customer", "The customer's own id.", required=False)
     of_content = text_field("Item", "cnt_…", required=False)
 
-    occurred_at = LocalDateTimeField(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
+    occurred_at = LocalDateTimeField(
+        label="Occurred at", help_text="Reports count it on its day in the account's time zone. Empty: now."
+    )
 
     class Meta:
         model = LedgerEntry
-        fields = ("account", "license_type")
-        help_texts = {"license_type": "Reports count it under this licence type."}
+        fields = ("account", "external_id", "license_type")
+        labels = {"external_id": "Your own number"}
+        help_texts = {
+            "external_id": "Such as the number of a credit note. The same number is booked only once.",
+            "license_type": "Reports count it under this licence type.",
+        }
 
     def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""

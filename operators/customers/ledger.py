@@ -18,7 +18,7 @@ from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import AccessEvent, EntryType, LedgerEntry
-from kit.http.errors import ServiceUnavailable
+from kit.http.errors import ServiceUnavailable, ValidationFailed
 from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
@@ -81,16 +81,20 @@ class LedgerAdmin(
     export_related = ("requester", "content")
     sortable_by = ("booked_at", "when", "type", "sum", "license_type")
     form = AdjustmentForm
-    optional = frozenset({"license_type"})
+    optional = frozenset({"external_id", "license_type"})
     add_fieldsets = (
-        (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "occurred_at")}),
+        (
+            None,
+            {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")},
+        ),
         (
             "What it is about",
             {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},
         ),
     )
     fields = readonly = (
-        "identifier", "account", "type", "sum", "refunds", "when", "description", "of", "license_type", "booked_at",
+        "identifier", "account", "type", "sum", "refunds", "when", "description", "external_id", "of", "license_type",
+        "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {
@@ -121,7 +125,10 @@ class LedgerAdmin(
         return response
 
     def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:
-        return adjust(fields.pop("account").pk, fields)[0]
+        entry, is_new = adjust(fields.pop("account").pk, fields)
+        if not is_new:
+            raise ValidationFailed("This number was booked before.", param="externalId")
+        return entry
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = booked_charge(entry)
@@ -133,7 +140,7 @@ class LedgerAdmin(
             what = f"fee of the {what}"
         if entry.content is not None:
             what = entry.content.title
-        return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
+        return f"{what}, {entry.occurred_at.astimezone(entry.account.zone):%Y-%m-%d %H:%M %Z}"
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
@@ -162,7 +169,7 @@ class LedgerAdmin(
             effects=[
                 *refund_in_words(saved),
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
-                f"on {saved.occurred_at:%Y-%m-%d} (UTC).",
+                f"on {saved.occurred_at.astimezone(saved.account.zone):%Y-%m-%d}.",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],

@@ -87,19 +87,15 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
 
-    @property
-    def pool(self) -> ConnectionPool | None:
-        pool: ConnectionPool | None = super().pool
-        if pool is not None:
-            pool._check = partial(check_connection, pool)  # Django offers no option for it
-        return pool
-
     def __init__(self, settings_dict: dict[str, object], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         if settings.DATABASE_POOLING == "transaction":
             self.execute_wrappers.append(limit_statement)
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
+        pool: ConnectionPool | None = self.pool
+        if pool is not None:
+            pool._check = partial(check_connection, pool)  # Django offers no option for it
         connection: Connection = super().get_new_connection(conn_params)
         attributes = vars(connection)
         if self.alias == DEFAULT_DB_ALIAS and "is_known" not in attributes:
@@ -116,8 +112,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 connection.execute(f"SET statement_timeout = {milliseconds}")
                 attributes["statement_milliseconds"] = milliseconds
         except Exception:
-            if self.pool:
-                self.pool.putconn(connection)
+            if pool is not None:
+                pool.putconn(connection)
             raise
         return connection
 
