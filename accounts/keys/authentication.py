@@ -24,7 +24,7 @@ from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InsufficientPermissions, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.storage.by_database import by_database
 from kit.storage.light_tasks import run_blocking
-from kit.storage.prepared import prepared_cursor
+from kit.storage.loading import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Address, Network
 

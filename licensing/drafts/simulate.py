@@ -19,7 +19,7 @@ from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day,
 from kit.http.error_replies import check_client_connected
 from kit.http.errors import ValidationFailed
 from kit.rest.lists.orders import Position
-from kit.storage.prepared import prepare
+from kit.storage.loading import prepare
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId

@@ -15,8 +15,8 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
+from config.asgi import action_of, view_at
 from kit.rest.filters import OperatorFilterSet
-from kit.rest.heavy import action_of, view_at
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 

@@ -175,16 +175,13 @@ if connection.vendor == "postgresql":
     TAMPERING["TRUNCATE"] = lambda entry: connection.cursor().execute("TRUNCATE accounts_auditentry CASCADE")
 
 
-@pytest.mark.parametrize("tamper", TAMPERING.values(), ids=TAMPERING)
-def test_the_database_refuses_to_change_an_entry(account, tamper):
+def test_the_database_refuses_to_change_an_entry_which_outlives_its_account(account):
     [entry] = auditlog.entries(resource_id=account.pk)
-    with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
-        tamper(entry)
-    [after] = auditlog.entries(resource_id=account.pk)
-    assert (after.pk, after.action) == (entry.pk, "account.created")
-
-
-def test_it_outlives_the_account(account):
+    for name, tamper in TAMPERING.items():
+        with pytest.raises(IntegrityError, match="The audit log only grows"), transaction.atomic():
+            tamper(entry)
+        [after] = auditlog.entries(resource_id=account.pk)
+        assert (after.pk, after.action) == (entry.pk, "account.created"), name
     owner = account.pk
     account.delete()
     assert [entry.action for entry in auditlog.entries(account_id=owner)] == ["account.created"]

@@ -137,10 +137,13 @@ def test_only_cookies_in_quotes_are_read_otherwise_than_by_django():
         assert request.COOKIES == WSGIRequest(request.environ).COOKIES
 
 
-@pytest.mark.parametrize("size", [10, 300, 5000])
-def test_repeated_headers_are_joined_and_count_together(size):
-    lines = [(b"accept", b"a" * size), (b"x-other", b"b"), (b"accept", b"c" * size), (b"x-other", b"d" * size)]
-    headers, too_long = read_headers(lines)
-    fits = 2 * size < LIMITS[b"accept"].most
-    assert headers == {b"accept": b"a" * size + b"," + b"c" * size if fits else b"", b"x-other": b"b," + b"d" * size}
-    assert too_long == ([] if fits else [b"accept"])
+def test_repeated_headers_are_joined_and_count_together():
+    for size in [10, 300, 5000]:
+        lines = [(b"accept", b"a" * size), (b"x-other", b"b"), (b"accept", b"c" * size), (b"x-other", b"d" * size)]
+        headers, too_long = read_headers(lines)
+        fits = 2 * size < LIMITS[b"accept"].most
+        assert headers == {
+            b"accept": b"a" * size + b"," + b"c" * size if fits else b"",
+            b"x-other": b"b," + b"d" * size,
+        }
+        assert too_long == ([] if fits else [b"accept"]), size

@@ -45,8 +45,12 @@ def test_a_large_reply_is_compressed_if_the_client_accepts_it(api, many):
         assert len(packed.content) < len(plain.content) / 3
 
 
-def test_a_small_reply_is_not_compressed(api):
+def test_small_replies_and_those_with_a_tag_are_not_compressed(api):
     assert "Content-Encoding" not in api.get("/v1/content", headers=GZIP).headers
+    """A strong tag stands for the bytes; If-Match would never match a weak one."""
+    item = api.post("/v1/content", {"title": "x" * 500, "metadata": {f"k{n}": "v" * 100 for n in range(20)}})
+    read = api.get(f"/v1/content/{item['id']}", headers=GZIP)
+    assert ("Content-Encoding" in read.headers, read.headers["ETag"]) == (False, item.headers["ETag"])
 
 
 def test_the_document_is_a_tenth_of_its_size(anonymous):
@@ -54,13 +58,6 @@ def test_the_document_is_a_tenth_of_its_size(anonymous):
         anonymous.get("/v1/openapi.json", headers={"Accept-Encoding": coding}) for coding in ("identity", *UNPACKED)
     )
     assert all(len(one.content) * 8 < len(plain.content) for one in packed)
-
-
-def test_a_reply_with_a_tag_stays_as_it_is(api):
-    """A strong tag stands for the bytes; If-Match would never match a weak one."""
-    item = api.post("/v1/content", {"title": "x" * 500, "metadata": {f"k{n}": "v" * 100 for n in range(20)}})
-    read = api.get(f"/v1/content/{item['id']}", headers=GZIP)
-    assert ("Content-Encoding" in read.headers, read.headers["ETag"]) == (False, item.headers["ETag"])
 
 
 def test_nothing_with_a_secret_is_compressed(api, account):
@@ -89,27 +86,21 @@ def test_errors_have_the_envelope_or_are_problems(anonymous):
     assert (reply.status, reply.headers["Location"]) == (302, "/docs/")
 
 
-def test_a_success_is_json_for_clients_that_prefer_problems(account):
-    api = ApiClient(factories.key_text(account), Accept="application/problem+json")
-    assert api.get("/v1/content").headers["Content-Type"] == "application/json"
+def test_a_success_is_json_for_clients_that_prefer_problems_and_options_name_the_methods(account, api):
+    problems = ApiClient(factories.key_text(account), Accept="application/problem+json")
+    assert problems.get("/v1/content").headers["Content-Type"] == "application/json"
+    reply = api.request("OPTIONS", "/v1/content")
+    assert (reply.status, reply.headers["Allow"]) == (204, "GET, POST, HEAD")
 
 
-def test_a_preflight_is_answered_for_any_origin(anonymous):
+def test_a_preflight_is_answered_for_any_origin_and_a_page_can_read_the_list_and_the_limits(anonymous, account):
     asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
     reply = anonymous.request("OPTIONS", "/v1/content", headers={"Origin": "https://reader.example", **asked})
     assert reply.status == 200
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
     assert "authorization" in reply.headers["Access-Control-Allow-Headers"]
-
-
-def test_a_page_can_read_the_list_and_the_limits(account):
     public = ApiClient(factories.key_text(account, type="public"), Origin="https://reader.example")
     reply = public.get("/v1/content")
     assert reply.status == 200
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
     assert "x-ratelimit-remaining" in reply.headers["Access-Control-Expose-Headers"]
-
-
-def test_options_without_a_preflight_names_the_allowed_methods(api):
-    reply = api.request("OPTIONS", "/v1/content")
-    assert (reply.status, reply.headers["Allow"]) == (204, "GET, POST, HEAD")

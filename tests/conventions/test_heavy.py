@@ -5,9 +5,9 @@ import pytest
 from django.db import OperationalError, close_old_connections, connection
 from django.urls import reverse
 
+from config.asgi import action_of, is_heavy, view_at
 from kit import statement_timeout
 from kit.http.error_replies import as_api_error
-from kit.rest.heavy import action_of, is_heavy, view_at
 from tests.conventions.endpoints import ENDPOINTS, LISTS, known_to_the_resolver
 
 REPORTS = ("/v1/analytics/", "/v1/statements")  # sums over as much as the client asks for

@@ -58,12 +58,12 @@ def test_a_number_in_metadata_checks_and_policies_comes_back_equal(api, number, 
     assert api.post("/v1/access/check", check)["allowed"] is True
 
 
-@pytest.mark.parametrize("text", ["9" * 30, "-1", "1e5 and 18446744073709551616"])
-def test_digits_in_metadata_stay_text(api, text):
-    item = api.post("/v1/content", {"title": "A", "metadata": {"text": text, "number": 1e19}})
-    metadata = api.get(f"/v1/content/{item['id']}")["metadata"]
-    assert metadata == {"text": text, "number": 1e19}
-    assert isinstance(metadata["number"], float)  # whole numbers beyond 64 bits cannot be sent back
+def test_digits_in_metadata_stay_text(api):
+    for text in ["9" * 30, "-1", "1e5 and 18446744073709551616"]:
+        item = api.post("/v1/content", {"title": "A", "metadata": {"text": text, "number": 1e19}})
+        metadata = api.get(f"/v1/content/{item['id']}")["metadata"]
+        assert metadata == {"text": text, "number": 1e19}, text
+        assert isinstance(metadata["number"], float)  # whole numbers beyond 64 bits cannot be sent back, text
 
 
 def test_rules_of_many_values_are_searched_fast_and_traced_in_part(api, account):

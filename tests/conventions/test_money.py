@@ -79,15 +79,12 @@ def test_a_currency_is_an_iso_4217_code_in_use():
     assert 150 < len(CURRENCIES) < 190
 
 
-@pytest.mark.parametrize(
-    ("amount", "currency", "rounded"),
-    [
+def test_figures_are_rounded_half_to_even_to_the_currencys_minor_unit():
+    for amount, currency, rounded in [
         ("2.345", "USD", "2.34"), ("2.355", "USD", "2.36"), ("2.3451", "EUR", "2.35"), ("-0.005", "EUR", "0"),
         ("1234.5", "JPY", "1234"), ("0.0005", "BHD", "0"), ("0.0015", "KWD", "0.002"), ("0.00005", "CLF", "0"),
-    ],
-)  # fmt: skip
-def test_figures_are_rounded_half_to_even_to_the_currencys_minor_unit(amount, currency, rounded):
-    assert round_to_minor_unit(Decimal(amount), currency) == Decimal(rounded)
+    ]:  # fmt: skip
+        assert round_to_minor_unit(Decimal(amount), currency) == Decimal(rounded), amount
 
 
 def test_numbers_of_other_bodies_are_floats_as_before():

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.urls import get_resolver
-from jsonschema import Draft202012Validator, FormatChecker
-from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.pages import openapi_document
 from kit.openapi.components import used_schemas
@@ -41,6 +39,8 @@ def resolved(value: Any) -> Any:
 
 
 def errors_in(example: Any, schema: Any) -> list[str]:
+    from jsonschema import Draft202012Validator, FormatChecker  # a second and a half, which not every worker needs
+
     validator = Draft202012Validator(resolved(schema), format_checker=FormatChecker())
     return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(example)]
 
@@ -62,6 +62,8 @@ def viewsets() -> list[tuple[str, Any]]:
 
 @pytest.mark.slow
 def test_the_document_is_valid_and_made_without_a_warning(capsys: pytest.CaptureFixture[str]):
+    from openapi_spec_validator import OpenAPIV31SpecValidator  # imports jsonschema
+
     call_command("spectacular", validate=True, fail_on_warn=True, stdout=StringIO())
     assert capsys.readouterr().err == ""
     assert [error.message for error in OpenAPIV31SpecValidator(DOCUMENT).iter_errors()] == []

@@ -83,9 +83,9 @@ def test_filtered_lists_are_sorted_and_both_spellings_of_in_share_a_cursor(api, 
     assert [item["id"] for item in reply["data"]] == in_order([items[0], items[7]], "-updated")
 
 
-@pytest.mark.parametrize("sort", ["", "-", "+created", "--created", "createdAt", "Title", "id", "created,title"])
-def test_content_is_sorted_by_nothing_else(api, sort):
-    assert api.request("GET", "/v1/content", sort=sort).status_and_param == (400, "sort")
+def test_content_is_sorted_by_nothing_else(api):
+    for sort in ["", "-", "+created", "--created", "createdAt", "Title", "id", "created,title"]:
+        assert api.request("GET", "/v1/content", sort=sort).status_and_param == (400, "sort"), sort
 
 
 @each_list()

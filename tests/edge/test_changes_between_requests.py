@@ -272,10 +272,7 @@ CHANGES: dict[str, tuple[Callable[[World], object], str]] = {
     "an item is archived": (change_item(status="archived"), "allowed check"),
     "an item has another title": (change_item(title="Renamed"), "unchanged item"),
     "an item is deleted": (lambda world: delete_content(world.item), "dry run"),
-    "the crawler has an address": (
-        lambda world: world.set_crawler_addresses("198.51.100.0/24"),
-        "page for crawlers",
-    ),
+    "the crawler has an address": (lambda world: world.set_crawler_addresses("198.51.100.0/24"), "page for crawlers"),
 }
 
 

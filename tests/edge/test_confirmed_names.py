@@ -103,10 +103,7 @@ def test_silent_name_servers_fail_the_lookup_in_time(monkeypatch):
 
 def test_a_crawler_is_known_by_real_dns_on_its_first_visit(ask, site, seeker, forwards):
     site(SEARCHED)
-    records = {
-        (REVERSED, "PTR"): ["a-1.crawl.seeker.example."],
-        ("a-1.crawl.seeker.example.", "A"): [ADDRESS],
-    }
+    records = {(REVERSED, "PTR"): ["a-1.crawl.seeker.example."], ("a-1.crawl.seeker.example.", "A"): [ADDRESS]}
     with name_server(records) as resolver:
         forwards.names = AddressNames(partial(confirmed_name, resolver=resolver))
         assert ask("/premium/a", user_agent=SEEKER, x_forwarded_for=ADDRESS).status == 200

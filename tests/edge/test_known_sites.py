@@ -17,11 +17,17 @@ def looked_up(account, page):
     return look_up_account(LookupRequest(account.pk, {selector}, set())).items.get(selector)
 
 
-def test_a_further_page_of_a_site_takes_two_queries(account, site, django_assert_max_num_queries):
+def test_a_further_page_of_a_site_takes_two_queries_and_has_the_next_version_of_its_policy(
+    account, site, django_assert_max_num_queries
+):
     site(factories.ALLOW_ALL)
     looked_up(account, 1)
     with django_assert_max_num_queries(2):
         assert looked_up(account, 2).facts["pattern"] == "/premium/*"
+    policy = site(factories.ALLOW_ALL).ordered_rules[0].policy
+    assert looked_up(account, 1).policy.version == 1
+    policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
+    assert looked_up(account, 2).policy.version == 2
 
 
 def test_a_changed_or_deleted_site_decides_the_next_page(account, site):
@@ -32,10 +38,3 @@ def test_a_changed_or_deleted_site_decides_the_next_page(account, site):
     assert looked_up(account, 1) is not None
     site_services.delete_site(made)
     assert looked_up(account, 2) is None
-
-
-def test_the_next_version_of_a_rules_policy_decides_the_next_page(account, site):
-    policy = site(factories.ALLOW_ALL).ordered_rules[0].policy
-    assert looked_up(account, 1).policy.version == 1
-    policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
-    assert looked_up(account, 2).policy.version == 2

@@ -39,7 +39,9 @@ def refused(reply):
     return reply.status_code, reply.json()["error"]
 
 
-def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licensed, settings):
+def test_a_token_is_bound_to_the_licence_the_client_and_the_pages_and_its_key_is_in_the_whole_set(
+    client, licensed, settings
+):
     settings.BASE_URL = "https://licensing.example"
     reply = ask_token(*client)
     assert reply.status_code == 200
@@ -51,6 +53,11 @@ def test_a_token_is_bound_to_the_licence_the_client_and_the_pages(client, licens
     assert claims["aud"] == ["https://pub.example/premium", "http://pub.example/premium"]
     assert claims["exp"] - claims["iat"] == 3600
     assert claims["scope"] == "search ai-index ai-input ai-train"
+    token = ask_token(*client).json()["access_token"]
+    kid = jwt.get_unverified_header(token)["kid"]
+    for path in ("/.well-known/jwks.json", "/.well-known/jwks.json/platform", "/olp/jwks.json"):
+        [key] = [one for one in Client().get(path).json()["keys"] if one["kid"] == kid]
+        assert (key["kty"], key["crv"], key["alg"], key["use"]) == ("EC", "P-256", "ES256", "sig")
 
 
 def test_the_document_says_where_the_server_is(licensed, settings):
@@ -181,11 +188,3 @@ def test_only_the_client_and_the_publisher_of_the_pages_learn_of_a_valid_token(
     assert introspect(key, token=f"{token}x").json() == {"active": False}
     revoke_license(licensed)
     assert introspect(key, token=token).json() == {"active": False}
-
-
-def test_the_keys_of_licence_tokens_are_in_the_whole_set_too(client):
-    token = ask_token(*client).json()["access_token"]
-    kid = jwt.get_unverified_header(token)["kid"]
-    for path in ("/.well-known/jwks.json", "/.well-known/jwks.json/platform", "/olp/jwks.json"):
-        [key] = [one for one in Client().get(path).json()["keys"] if one["kid"] == kid]
-        assert (key["kty"], key["crv"], key["alg"], key["use"]) == ("EC", "P-256", "ES256", "sig")

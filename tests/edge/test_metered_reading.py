@@ -45,15 +45,12 @@ def test_a_reader_reads_five_articles_a_month(ask, site, clock):
     assert reader.statuses(6) == [200] * 5 + [429]
 
 
-def test_readers_at_one_address_have_five_each(ask, site):
+def test_readers_at_one_address_have_five_each_and_visitors_without_a_cookie_share_theirs(ask, site):
     site(FIVE_A_MONTH)
     readers = [Browser(ask) for _ in range(3)]
     for reader in readers:
         assert reader.read().status == 200
     assert [reader.statuses(5) for reader in readers] == [[200] * 4 + [429]] * 3
-
-
-def test_visitors_without_a_cookie_share_the_five_of_their_address(ask, site):
     site(FIVE_A_MONTH)
     assert Browser(ask, takes_cookies=False).statuses(6) == [200] * 5 + [429]
     assert Browser(ask, takes_cookies=False, address=OFFICE).read().status == 200
@@ -85,7 +82,7 @@ def test_an_address_has_the_allowance_of_many_readers_unless_the_window_is_short
     assert [phone.statuses(2) for phone in phones] == [[200, 429]] * allowed
 
 
-def test_the_cookie_is_random_signed_short_and_for_servers_only(ask, site, account):
+def test_the_cookie_is_random_signed_short_for_servers_only_and_not_for_refused_readers(ask, site, account):
     site(FIVE_A_MONTH)
     cookies = [ask("/premium/a", x_forwarded_for=f"192.0.2.{number}").headers["Set-Cookie"] for number in (1, 2)]
     value, *attributes = cookies[0].split("; ")
@@ -100,6 +97,8 @@ def test_the_cookie_is_random_signed_short_and_for_servers_only(ask, site, accou
     site({**READERS, "rateLimit": {"requests": 5, "period": "month"}})
     for uri in ("/premium/a", "/about", "/robots.txt"):
         assert "Set-Cookie" not in ask(uri).headers
+    site(FIVE_A_MONTH)
+    assert ["Set-Cookie" in ask("/premium/a").headers for _ in range(6)] == [True] * 5 + [False]
 
 
 def test_an_invented_cookie_counts_for_the_address(ask, site):
@@ -128,25 +127,17 @@ def test_cookies_of_another_account_or_secret_are_ignored(ask, site, account, se
     assert parse_cookie(reader.cookie, account.pk) is None
 
 
-def test_proxies_may_send_all_cookies(ask, site):
+def test_proxies_may_send_all_cookies_and_one_that_names_none_has_those_of_its_client_ignored(ask, site):
     site(FIVE_A_MONTH)
     reader = Browser(ask)
     reader.read()
     jar = f"a=b; {NAME}={reader.cookie}; session=xyz"
     assert [ask("/premium/a", cookie=jar).status for _ in range(5)] == [200] * 4 + [429]
-
-
-def test_a_proxy_that_names_no_cookie_has_the_cookie_of_its_http_client_ignored(ask, site):
     site(FIVE_A_MONTH)
     reader = Browser(ask, address=OFFICE)
     reader.read()
     kept = {"x_licensing_visitor": "", "cookie": f"{NAME}={reader.cookie}"}
     assert [ask("/premium/a", **kept).status for _ in range(6)] == [200] * 5 + [429]
-
-
-def test_a_refused_reader_gets_no_cookie(ask, site):
-    site(FIVE_A_MONTH)
-    assert ["Set-Cookie" in ask("/premium/a").headers for _ in range(6)] == [True] * 5 + [False]
 
 
 def test_another_rule_counts_the_same_cookie_from_the_start(ask, account):

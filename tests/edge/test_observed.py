@@ -79,12 +79,7 @@ def test_revenue_at_stake_sums_the_prices_of_observed_denials(ask, account, api,
 
 @pytest.mark.parametrize(
     ("condition", "questions"),
-    [
-        ({}, 1),
-        ({"ip": ["192.0.2.0/24"]}, 2),
-        ({"schedule": NIGHT}, 4),
-        ({"before": "2020-01-01T00:00:00Z"}, 4),
-    ],
+    [({}, 1), ({"ip": ["192.0.2.0/24"]}, 2), ({"schedule": NIGHT}, 4), ({"before": "2020-01-01T00:00:00Z"}, 4)],
 )
 def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condition, questions):
     cheaper = {**PRICED, "priority": 1, "conditions": {**PRICED["conditions"], **condition}}

@@ -41,11 +41,11 @@ def test_a_parameter_that_only_some_applications_see_opens_no_paid_page_and_clos
     assert [ask(f"/{folder}/a?x=a%20b&id=5&y=caf%C3%A9").status for folder in ("shut", "free")] == [200, 403]
 
 
-@pytest.mark.parametrize("query", ["my.id=5", "my%20id=5", "my+id=5", "my[id=5"])
-def test_names_in_which_php_reads_an_underscore_are_read_so_too(ask, account, shut, query):
+def test_names_in_which_php_reads_an_underscore_are_read_so_too(ask, account, shut):
     factories.site(account, {"/*": factories.policy(account, READERS)}, host="pub.example")
     factories.content(account, source="https://pub.example/a?my_id=5", policy_id=shut.pk)
-    assert ask(f"/a?{query}").status == 403
+    for query in ["my.id=5", "my%20id=5", "my+id=5", "my[id=5"]:
+        assert ask(f"/a?{query}").status == 403, query
 
 
 @pytest.mark.usefixtures("site")
@@ -118,13 +118,11 @@ def test_same_page_holds_at_the_edge_too(ask, account, shut, site, settings):
     assert ask("/c?utm=mail").status == 200
 
 
-@pytest.mark.parametrize(
-    "uri", ["/premium/", "/premium/index.html", "/premium/a/", "/about", "/about/", "/about/index.html"]
-)
-def test_same_page_settings_do_not_change_patterns(ask, account, shut, settings, uri):
+def test_same_page_settings_do_not_change_patterns(ask, account, shut, settings):
     factories.site(account, {"/premium/*": shut, "/about$": shut}, host="pub.example")
     settings.SAME_PAGE = SamePage.from_words(["trailing-slash", "index.html"], [])
-    assert ask(uri).status == 403
+    for uri in ["/premium/", "/premium/index.html", "/premium/a/", "/about", "/about/", "/about/index.html"]:
+        assert ask(uri).status == 403, uri
 
 
 def test_the_longest_pattern_decides_about_a_page_with_several_spellings(ask, account, shut, settings):

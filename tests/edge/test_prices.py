@@ -20,7 +20,7 @@ def pay(ask, account):
     return lambda uri="/premium/a", **headers: ask(uri, authorization=f"Bearer {text}", **headers)
 
 
-def test_a_denial_that_a_payment_would_help_names_the_price(ask, site, pay):
+def test_a_denial_that_a_payment_would_help_names_the_price_to_customers_too(ask, site, pay, account):
     site(PRICED, factories.DENY_ALL)
     reply = ask("/premium/a")
     assert told(reply) == (402, "deny", "no_license")
@@ -33,9 +33,6 @@ def test_a_denial_that_a_payment_would_help_names_the_price(ask, site, pay):
     site(FOR_ALL)
     assert price_of(ask("/premium/a")) == (402, "EUR 0.50", "MissingCrawlerPrice")
     assert pay(crawler_exact_price="EUR 0.50").headers["crawler-charged"] == "EUR 0.50"
-
-
-def test_a_customer_with_an_insufficient_licence_gets_the_price(ask, site, account):
     site(PRICED)
     factories.license(account, license_type="personal")
     token = ask_token(*factories.license_client(account)).json()["access_token"]
@@ -109,7 +106,7 @@ def test_a_licence_goes_before_an_offer(ask, site, account):
     assert not LedgerEntry.objects.exists()
 
 
-def test_a_denial_for_lack_of_credit_names_the_price_and_when_credit_comes(ask, site, account):
+def test_a_denial_for_lack_of_credit_names_the_price_and_credit_that_comes_within_a_day(ask, site, account):
     site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")
@@ -123,10 +120,6 @@ def test_a_denial_for_lack_of_credit_names_the_price_and_when_credit_comes(ask, 
     assert exhausted.headers["crawler-price"] == "USD 0.05"
     assert "crawler-error" not in exhausted.headers
     assert ask("/premium/a", authorization=f"Bearer {text}", crawler_max_price="USD 1").status == 402
-
-
-def test_a_denial_names_no_time_for_credit_that_comes_in_more_than_a_day(ask, site, account):
-    site(LICENSED)
     own, text = factories.api_key(account)
     factories.license(account, own.pk)
     refill = {"amount": Decimal(1), "every": "week"}
@@ -168,17 +161,13 @@ OFFER = {"licenseType": "commercial", "permissions": ["full_access"],
          "pricePerAccess": {"amount": 0.015, "currency": "USD"}}  # fmt: skip
 
 
-def test_offers_for_an_item_heed_the_licences_of_the_requester(api, account):
+def test_offers_heed_the_licences_and_wallets_of_the_requester(api, account):
     item = factories.content(account, policy_id=factories.policy(account, PRICED).pk)
     factories.license(account, per_access="0.05")
     own = api.get("/v1/access/offers", contentId=item.pk, requesterId="org_acme")
     assert (own["allowed"], own["charge"], own["offers"]) == (True, {"amount": 0.05, "currency": "USD"}, [])
     assert api.get("/v1/access/offers", contentId=item.pk, requesterId="org_other")["offers"] == [OFFER]
-
-
-def test_offers_heed_the_wallets_of_the_requester(api, account):
     item = factories.content(account, policy_id=factories.policy(account, factories.ALLOW_LICENSED, PRICED).pk)
-    factories.license(account, per_access="0.05")
     wallet = factories.wallet(account, "USD", "0.07", requester_id="org_acme")["wallet"]
     query = {"contentId": item.pk, "requesterId": "org_acme"}
     before = api.get("/v1/access/offers", **query)

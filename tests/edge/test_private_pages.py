@@ -37,15 +37,12 @@ def test_a_page_that_everybody_may_read_stays_cacheable_for_every_visitor(ask, s
         assert cache_of(ask("/premium/a?id=5", **visitor)) is None
 
 
-def test_a_page_that_opens_by_a_licence_or_a_token_is_private(ask, site, account, licensee):
+def test_a_page_that_opens_by_a_licence_a_token_or_a_payment_is_private(ask, site, account, licensee):
     site(LICENSED)
     factories.license(account)
     token = ask_token(*factories.license_client(account)).json()["access_token"]
     for visitor in (licensee, {"authorization": f"License {token}"}):
         assert cache_of(ask("/premium/a", **visitor)) == "private"
-
-
-def test_a_page_that_somebody_paid_for_is_private_even_if_people_read_it(ask, site, account):
     own, text = factories.api_key(account)
     factories.license(account, own.pk, per_access="0.05")
     site(LICENSED, READERS)
@@ -53,17 +50,14 @@ def test_a_page_that_somebody_paid_for_is_private_even_if_people_read_it(ask, si
     assert (cache_of(reply), reply.headers["crawler-charged"]) == ("private", "USD 0.05")
 
 
-def test_every_visit_of_a_metered_page_is_private(ask, site):
+def test_a_page_that_is_metered_or_not_open_to_everybody_at_any_time_is_private(ask, site):
+    for rule in [NEAR, FOR_A_WHILE, {**READERS, "rateLimit": {"requests": 5, "period": "day"}}]:
+        site(rule)
+        assert cache_of(ask("/premium/a")) == "private", rule
     site(FIVE_A_MONTH)
     first = ask("/premium/a")
     cookie = first.headers["Set-Cookie"].partition("=")[2].partition(";")[0]
     assert [cache_of(first), cache_of(ask("/premium/a", x_licensing_visitor=cookie))] == ["private"] * 2
-
-
-@pytest.mark.parametrize("rule", [NEAR, FOR_A_WHILE, {**READERS, "rateLimit": {"requests": 5, "period": "day"}}])
-def test_a_page_that_is_not_open_to_everybody_at_any_time_is_private(ask, site, rule):
-    site(rule)
-    assert cache_of(ask("/premium/a")) == "private"
 
 
 def test_refusals_and_sites_that_refuse_nobody_have_no_such_header(ask, site):

@@ -151,15 +151,12 @@ def test_a_site_that_enforces_closes_only_what_people_need_something_for(account
     assert access(site) == ("closed", ["ask", "ask"])
 
 
-def test_a_site_that_refuses_nobody_closes_no_page(account):
+def test_a_site_or_policy_that_refuses_nobody_closes_no_page(account):
     for mode in ["observe", "disabled"]:
         rules = {"/open/": factories.policy(account, READERS), "/sold/": factories.policy(account, DENY)}
         site = factories.site(account, rules, unknown="deny", mode=mode)
         assert access(site) == ("ask", ["open"])
         assert (describe(site).refused_crawlers, describe(site).omitted) == ([], [])
-
-
-def test_pages_of_a_policy_that_observes_stay_open(account):
     policy = factories.policy(account, DENY, mode="observe")
     assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
 

@@ -76,15 +76,15 @@ def test_a_token_is_given_for_the_free_licence_and_for_the_one_for_sale(account)
     assert [reply.status_code for reply in replies] == [200, 200, 400]
 
 
-@pytest.mark.parametrize("rules", [
-    [{**FOR_SALE, "conditions": {"ip": "203.0.113.0/24"}}], [{**FOR_SALE, "conditions": {"after": "2026-01-01"}}],
-    [{**FOR_SALE, "rateLimit": {"requests": 1, "period": "day"}}],
-    [{"action": "deny", "conditions": {"requesterId": "crawler:gptbot"}}, FOR_SALE], [factories.DENY_ALL, FOR_SALE],
-    [factories.ALLOW_ALL, FOR_SALE],
-], ids=["address", "date", "limit", "requester", "denied", "free"])  # fmt: skip
-def test_a_price_that_is_not_everybodys_is_not_published(account, rules):
-    sell(account, *rules)
-    assert b"<payment" not in get(RSL).content
+def test_a_price_that_is_not_everybodys_is_not_published(account):
+    for rules in [
+        [{**FOR_SALE, "conditions": {"ip": "203.0.113.0/24"}}], [{**FOR_SALE, "conditions": {"after": "2026-01-01"}}],
+        [{**FOR_SALE, "rateLimit": {"requests": 1, "period": "day"}}],
+        [{"action": "deny", "conditions": {"requesterId": "crawler:gptbot"}}, FOR_SALE],
+        [factories.DENY_ALL, FOR_SALE], [factories.ALLOW_ALL, FOR_SALE],
+    ]:  # fmt: skip
+        sell(account, *rules)
+        assert b"<payment" not in get(RSL).content, rules
 
 
 def test_an_item_with_another_price_has_it_published_and_leaves_its_patterns_alone(account):

@@ -4,13 +4,7 @@ from licensing.edge.answers import MAX_BODY_IN_HEADER
 from licensing.sites.refusal_page import wants_page
 from licensing.sites.services import update_site
 from tests.edge.asking import READERS
-from tests.edge.refusals import (
-    ATTACK,
-    BROWSER,
-    DENY,
-    HOSTILE,
-    Parsed,
-)
+from tests.edge.refusals import ATTACK, BROWSER, DENY, HOSTILE, Parsed
 
 TEXTS = {
     "name": "The Daily",

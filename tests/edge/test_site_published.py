@@ -14,10 +14,7 @@ ROBOTS = b"User-agent: *\nLicense: https://pub.example/license.xml\nDisallow: /p
 
 @pytest.fixture
 def told(account):
-    rules = {
-        "/free/*": factories.policy(account, factories.ALLOW_ALL),
-        "/premium/*": factories.policy(account),
-    }
+    rules = {"/free/*": factories.policy(account, factories.ALLOW_ALL), "/premium/*": factories.policy(account)}
     site = factories.site(account, rules, host="pub.example")
     return Publication("pub.example", terms_of_site(site), "Example Media", SERVER)
 

@@ -70,14 +70,14 @@ HOSTS = ["pub.example", "pub.example:8443", "pub.example:443", "PUB.example", "p
 
 
 @pytest.mark.parametrize("registered", ["pub.example", "pub.example:8443", "pub.example:443", "pub.example."])
-@pytest.mark.parametrize("host", HOSTS)
-def test_items_are_found_regardless_of_the_port(ask, raw, key, account, registered, host):
+def test_items_are_found_regardless_of_the_port(ask, raw, key, account, registered):
     shut, open_ = factories.policy(account, factories.DENY_ALL), factories.policy(account, READERS)
     factories.site(account, {"/*": open_}, host="pub.example")
     factories.content(account, source=f"http://{registered}/a", policy_id=shut.pk)
-    assert ask("/a", x_forwarded_host=host).status == 403
-    assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 403
-    assert ask("/b", x_forwarded_host=host).status == 200
+    for host in HOSTS:
+        assert ask("/a", x_forwarded_host=host).status == 403, host
+        assert raw("/v1/access/envoy/a", host=host, x_licensing_key=key).status == 403, host
+        assert ask("/b", x_forwarded_host=host).status == 200, host
 
 
 def test_an_item_with_a_query_is_found_only_with_it(ask, site):
@@ -122,29 +122,28 @@ def test_a_price_is_not_avoided_by_another_spelling(ask, account):
     assert [ask(uri).headers.get("crawler-charged") for uri in ("/a", "/a;x", "/b")] == ["USD 0.50", "USD 0.50", None]
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "/x?" + "a&" * 1_000,
-        "/x?" + "&".join(f"%2523{number}%255B=%2523{number}" for number in range(350)),
-        "/" + "%2e%2e;/\\%00%09#?%252e" * 40,
-        "/" + "x;" * 1_500,
-    ],
-    ids=["parameters", "readings", "steps", "length"],
-)
-def test_a_url_with_too_many_readings_is_denied(ask, site, uri):
-    reply = ask(uri)
-    assert told(reply) == (403, "deny", "no_policy")
-    assert event(reply).content_id == site.pages_id
+TOO_MANY_READINGS = {
+    "parameters": "/x?" + "a&" * 1_000,
+    "readings": "/x?" + "&".join(f"%2523{number}%255B=%2523{number}" for number in range(350)),
+    "steps": "/" + "%2e%2e;/\\%00%09#?%252e" * 40,
+    "length": "/" + "x;" * 1_500,
+}
 
 
-@pytest.mark.parametrize(("values", "status"), [(30, 200), (31, 403)])
-def test_a_url_that_names_more_items_than_are_followed_is_denied(ask, account, site, values, status):
+def test_a_url_with_too_many_readings_is_denied(ask, site):
+    for name, uri in TOO_MANY_READINGS.items():
+        reply = ask(uri)
+        assert told(reply) == (403, "deny", "no_policy"), name
+        assert event(reply).content_id == site.pages_id, uri
+
+
+def test_a_url_that_names_more_items_than_are_followed_is_denied(ask, account, site):
     open_ = factories.policy(account, READERS)
     for number in range(31):
         factories.content(account, source=f"https://pub.example/o?id={number}", policy_id=open_.pk)
-    uri = f"/o?{'&'.join(f'id={number}' for number in range(values))}"
-    assert (ask(uri).status, ask("/o?id=30").status) == (status, 200)
+    for values, status in [(30, 200), (31, 403)]:
+        uri = f"/o?{'&'.join(f'id={number}' for number in range(values))}"
+        assert (ask(uri).status, ask("/o?id=30").status) == (status, 200), values
 
 
 def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item_may_be_meant(ask, account):
@@ -152,22 +151,6 @@ def test_a_url_with_too_many_readings_is_denied_without_a_site_too_where_an_item
     reply = ask(f"/a?{'x&' * 1_000}id=5")
     assert (reply.status, event(reply).content_id) == (403, item.pk)
     assert told(ask(f"/b?{'x&' * 1_000}id=5")) == (200, "allow", None)
-
-
-@pytest.mark.parametrize("path", ["/robots.txt", "//robots.txt", "/%72obots.txt", "/.well-known/x", "/.well-known//x"])
-def test_free_paths_are_open(ask, account, path):
-    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
-    assert told(ask(path)) == (200, "allow", None)
-
-
-@pytest.mark.parametrize(
-    "path", ["/.well-known/..;/a", "/.well-known/%252e%252e/a", "/.well-known/..%2fa", "/.well-known/..%5Ca",
-             "/a;/robots.txt", "/robots.txt;x", "/robots.txt/a", "/robots.txt%00", "/.well-known/..%00/a",
-             "/.well-known#/../a"],
-)  # fmt: skip
-def test_nothing_is_free_that_an_origin_may_read_otherwise(ask, account, path):
-    factories.site(account, {"/*": factories.policy(account, factories.DENY_ALL)}, host="pub.example")
-    assert ask(path).status == 403
 
 
 def test_readings_of_open_pages_are_open(ask, site, account):

@@ -18,12 +18,7 @@ from tests.edge.priced_rules import AI_AT_A_PRICE, LICENSEES
 from tests.edge.published import ITEMS, PATHS, PATTERNS, POLICIES, QUERIES, policies_at, refused_content_usage
 from tests.examples import examples
 
-VERIFIED_SEARCH = {
-    "action": "allow",
-    "priority": 2,
-    "conditions": {"permission": "search"},
-    "permissions": ["search"],
-}
+VERIFIED_SEARCH = {"action": "allow", "priority": 2, "conditions": {"permission": "search"}, "permissions": ["search"]}
 REST = {**factories.DENY_ALL, "priority": 9}
 LICENSEES_AND_SEARCH = LICENSEES, VERIFIED_SEARCH, REST
 LIMITED = {"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"],

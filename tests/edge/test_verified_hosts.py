@@ -90,7 +90,9 @@ def test_a_shared_host_has_the_documents_of_the_first_of_its_verified_sites(api,
     assert b"/own/" in documents().content
 
 
-def test_documents_of_a_key_are_those_of_its_account_and_private(api, account, other_account, published, site, theirs):
+def test_documents_of_a_key_are_those_of_its_account_and_an_unverified_site_is_reported(
+    api, account, other_account, published, site, theirs
+):
     published.file_of(site)
     verify(api, site)
     own, other = documents(factories.key_text(account)), documents(factories.key_text(other_account))
@@ -98,11 +100,6 @@ def test_documents_of_a_key_are_those_of_its_account_and_private(api, account, o
     assert [reply.headers["Cache-Control"] for reply in (own, other)] == ["private, max-age=300"] * 2
     assert documents().headers["Cache-Control"] == "public, max-age=300"
     assert {one.strip() for one in own.headers["Vary"].split(",")} >= {"Host", "X-Licensing-Key"}
-
-
-def test_an_unverified_site_of_a_shared_host_is_reported(api, published, site, theirs):
-    published.file_of(site)
-    verify(api, site)
     site.refresh_from_db()
     assert "host_shared" not in [one.code for one in lint_site(site)]
     assert "host_shared" in [one.code for one in lint_site(theirs)]
@@ -189,10 +186,7 @@ def test_a_host_that_changes_while_it_is_looked_at_is_not_verified(api, publishe
 
     monkeypatch.setattr("licensing.sites.views.look_at_host", late)
     refused = verify(api, site)
-    assert (refused.status, refused.error["message"]) == (
-        422,
-        "The host has changed meanwhile. Verify the new one.",
-    )
+    assert (refused.status, refused.error["message"]) == (422, "The host has changed meanwhile. Verify the new one.")
 
 
 @contextmanager

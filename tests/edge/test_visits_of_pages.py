@@ -125,7 +125,7 @@ def test_folders_lead_down_to_the_pages(ask, api, site, counted):
     assert below("/OPEN/") == {}
 
 
-def test_one_site_is_chosen(ask, api, account, site):
+def test_one_site_is_chosen_and_another_accounts_pages_are_not_shown(ask, api, account, site, other_api):
     other = factories.site(account, {"/": factories.policy(account, READERS)}, host="other.example")
     ask("/open/a")
     ask("/b", x_forwarded_host="other.example")
@@ -133,9 +133,6 @@ def test_one_site_is_chosen(ask, api, account, site):
         assert by_url(api.get("/v1/analytics/pages", siteId=site.pk)["pages"]) == {f"{HOST}/open/a": 1}
         assert by_url(api.get("/v1/analytics/pages", siteId=other.pk)["pages"]) == {"https://other.example/b": 1}
         count_all()
-
-
-def test_another_accounts_pages_are_not_shown(ask, api, other_api, site):
     ask("/open/a")
     assert other_api.get("/v1/analytics/pages")["pages"] == []
     count_all()
@@ -253,7 +250,9 @@ def make_older(days):
     EdgeUsage.objects.filter(day=timezone.now().date()).update(day=timezone.now().date() - timedelta(days=days))
 
 
-def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, site, settings, monkeypatch):
+def test_old_counts_are_deleted_by_the_service_with_the_pages_that_have_no_others(
+    ask, api, site, settings, monkeypatch
+):
     settings.PAGE_RETENTION_DAYS = 20
     monkeypatch.setattr(retention, "CHUNK", 2)
     for page in "abcde":
@@ -272,6 +271,7 @@ def test_old_counts_are_deleted_with_the_pages_that_have_no_others(ask, api, sit
     assert api.get("/v1/analytics/pages")["summary"]["requests"] == 7
     assert api.get("/v1/analytics/pages", siteId=site.pk)["summary"]["requests"] == 2
     assert retention.purge_pages() == 0
+    assert retention.purge_pages in [job.act for job in jobs.SHARED_JOBS]
 
 
 def test_old_referrals_of_pages_are_deleted_and_those_of_all_pages_stay(ask, api, site, settings):
@@ -297,7 +297,3 @@ def test_a_page_is_counted_again_after_its_counts_were_deleted(ask, api, site, s
     ask("/open/a")
     count_all()
     assert by_url(api.get("/v1/analytics/pages")["pages"]) == {f"{HOST}/open/a": 1}
-
-
-def test_the_service_deletes_old_counts():
-    assert retention.purge_pages in [job.act for job in jobs.SHARED_JOBS]
