@@ -61,11 +61,18 @@ def canonical(text: str) -> str | None:
 
 
 def find_resource(account_id: str, url: str) -> Resource:
-    """Return the page or pattern of the account's sites that `url` names. Raises Unpublished and HostUnverified."""
+    """Return the page or pattern of the account's sites that `url` names.
+
+    A token names its host to whoever verifies it offline. So an account that has not proven the host gets none while
+    another account has a site for it. Raises Unpublished and HostUnverified.
+    """
     netloc, host = split_netloc(url)
     site = find_site(account_id, host)
+    hosts = site.token_hosts
+    if host not in hosts:
+        raise HostUnverified
     port = PORT.search(netloc)
-    netlocs = [name if port is None else f"{name}{port[0]}".removesuffix(":") for name in site.token_hosts]
+    netlocs = [name if port is None else f"{name}{port[0]}".removesuffix(":") for name in hosts]
     requested = url.partition(netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((term for term in arrange(terms) if term.url == requested), None)
@@ -98,17 +105,11 @@ def split_netloc(url: str) -> tuple[str, str]:
 
 
 def find_site(account_id: str, host: str) -> Site:
-    """Return the account's site for the host.
-
-    A token names its host to whoever verifies it offline. So an account that has not proven the host gets none while
-    another account has a site for it. Raises Unpublished and HostUnverified.
-    """
+    """Return the account's site for the host. Raises Unpublished."""
     sites = Site.objects.filter(at_hosts([host]), account_id=account_id)
     site = sites.prefetch_related("rules__policy", "aliases").first()
     if site is None or is_own_host(site.host):
         raise Unpublished
-    if host not in site.token_hosts:
-        raise HostUnverified
     return site
 
 
