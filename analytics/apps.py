@@ -11,8 +11,8 @@ class AnalyticsConfig(AppConfig):
     def ready(self) -> None:
         from analytics import registrations  # noqa: F401, PLC0415 - registers them
         from analytics.archive import system_checks  # noqa: F401, PLC0415 - as above
-        from analytics.statements import database  # noqa: PLC0415 - as above, once the app is there
+        from analytics.statements import sql_view_migrations, sql_views  # noqa: PLC0415 - their models exist now
 
-        connection_created.connect(database.add_functions, sender=SQLite)
-        pre_migrate.connect(database.drop_views, sender=self)
-        post_migrate.connect(database.make_views, sender=self)
+        connection_created.connect(sql_views.add_functions, sender=SQLite)
+        pre_migrate.connect(sql_view_migrations.drop_views, sender=self)
+        post_migrate.connect(sql_view_migrations.make_views, sender=self)

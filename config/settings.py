@@ -217,7 +217,7 @@ CORS_EXPOSE_HEADERS = [
     "retry-after", "idempotent-replayed", "etag", "location", "deprecation", "sunset", "link", "as-of",
 ]  # fmt: skip
 
-DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/api.md, Versions
+DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/versions.md
 
 PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
 SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.from_words(env_list("SAME_PAGE"), PAGE_PARAMETERS))

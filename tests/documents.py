@@ -75,31 +75,16 @@ def metadata() -> str:
 
 
 def filters() -> str:
-    from accounts.auditing.views import AuditFilters
-    from analytics.ledger.filters import LedgerFilters
-    from analytics.statements.views import StatementFilters
-    from kit.rest.filters import OperatorFilterSet
-    from licensing.access.filters import DecisionFilters
-    from licensing.content.views import ContentFilters
-    from licensing.licenses.views import LicenseFilters
-    from licensing.policies.views import PolicyFilters
+    from tests.conventions.endpoints import ENDPOINTS
 
-    lists = {
-        "content": ContentFilters,
-        "policies": PolicyFilters,
-        "licences": LicenseFilters,
-        "ledger": LedgerFilters,
-        "statements": StatementFilters,
-        "decisions": DecisionFilters,
-        "audit log": AuditFilters,
-    }
-
-    def fields(one: type[OperatorFilterSet]) -> str:
-        return ", ".join(
-            f"`{name}`{'?' if 'exists' in operand.operators else ''}" for name, operand in one.operands.items()
-        )
-
-    return table(["list", "fields"], ([name, fields(one)] for name, one in lists.items()))
+    rows = []
+    for endpoint in ENDPOINTS:
+        if endpoint.filters is not None:
+            operands = endpoint.filters.operands.items()
+            names = (f"`{name}`{'?' if 'exists' in operand.operators else ''}" for name, operand in operands)
+            path = re.sub(r"{\w+}", "{id}", endpoint.path)
+            rows.append([f"`{path}`", ", ".join(names)])
+    return table(["list", "fields"], rows)
 
 
 def headers() -> str:

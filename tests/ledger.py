@@ -30,7 +30,7 @@ def requester(account: Account, name: str = "org") -> Requester:
 
 
 def statement_id(account_id: str, requester: int | None, month: date, currency: str) -> str:
-    """Return a statement's id, given the requester's number (analytics.statements.database)."""
+    """Return a statement's id, given the requester's number (analytics.statements.sql_views)."""
     account = decode("acc", account_id) or b""
     holder = account[8:] if requester is None else requester.to_bytes(8)
     return encode("stm", (month.year * 12 + month.month - 1).to_bytes(2) + currency.encode().ljust(6, b"\0") + holder)

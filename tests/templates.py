@@ -26,7 +26,7 @@ CACHE = ROOT / ".pytest_cache" / "migrated"
 def fingerprint() -> str:
     """Return a hash of everything that determines the database tables."""
     digest = sha256()
-    views = ROOT / "analytics" / "statements" / "database.py"  # which come with migrating
+    views = ROOT / "analytics" / "statements" / "sql_views.py"  # which come with migrating
     imported = [views, *sorted(ROOT.glob("kit/values/*.py"))]
     for path in (ROOT / "requirements-dev.txt", *imported, *sorted(ROOT.glob("*/migrations/*.py"))):
         digest.update(path.name.encode() + path.read_bytes())

@@ -88,11 +88,16 @@ def build_event(
 
 
 def find_event_type(action: str, changes: Changes) -> EventType | None:
-    """Return the event type of a change, or None."""
+    """Return the event type of a change, or None. A type with a condition comes before one without."""
+    unconditional = None
     for event_type in TYPES:
-        if event_type.action == action and (event_type.when is None or event_type.when(changes)):
+        if event_type.action != action:
+            continue
+        if event_type.when is None:
+            unconditional = event_type
+        elif event_type.when(changes):
             return event_type
-    return None
+    return unconditional
 
 
 def build(

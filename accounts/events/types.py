@@ -15,9 +15,9 @@ LIMIT_REACHED = "limit.reached"
 class EventType:
     """An event type; `object` is the kind of resource in `data`.
 
-    A change writes the first type whose `action` matches and whose `when`, if any, accepts the changed fields. In
-    examples, `previous` holds former values (None if the type has none) and `now` the current ones. `must_be_named`
-    excludes a type from `*`; endpoints have to name it.
+    A change writes the type whose `action` matches and whose `when` accepts the changed fields, otherwise the one
+    without `when`. In examples, `previous` holds former values (None if the type has none) and `now` the current ones.
+    `must_be_named` excludes a type from `*`; endpoints have to name it.
     """
 
     name: str

@@ -56,7 +56,7 @@ def update_archive(now: datetime, *, discard_copies: bool = False) -> tuple[int,
     removed = 0
     now = committed_until(now)
     with private_umask(), exclusive_maintenance(), DecisionTable() as table:
-        store.close_files()
+        store.restrict_permissions()
         is_new = discard_copies or table.is_new()  # then the catalogue cannot tell which files are needed
         check_only_copies(count_rows=is_new)
         if is_new:

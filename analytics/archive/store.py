@@ -55,8 +55,8 @@ def s3(endpoint: str, region: str, patience: Patience) -> S3FileSystem:
     )
 
 
-def properties() -> dict[str, str]:
-    """Return the same for pyiceberg. It would look up the bucket's region at Amazon if none was given."""
+def pyiceberg_properties() -> dict[str, str]:
+    """Return the settings of S3 for pyiceberg, which would look up the bucket's region at Amazon if none was given."""
     if not is_remote():
         return {}
 
@@ -115,7 +115,7 @@ def files_below(uri: str) -> set[str]:
     return {f"{scheme}://{info.path}" for info in file_system().get_file_info(selector) if info.is_file}
 
 
-def close_files() -> None:
+def restrict_permissions() -> None:
     """Remove everybody's permissions from the files of earlier versions. A group's, and ACLs, stay."""
     if is_remote():
         return

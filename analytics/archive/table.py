@@ -107,7 +107,8 @@ class DecisionTable:
 
     def __init__(self) -> None:
         store.prepare()
-        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=archive_uri(), **store.properties())
+        properties = store.pyiceberg_properties()
+        self.catalogue = SqlCatalog("licensing", uri=catalogue_url(), warehouse=archive_uri(), **properties)
         self.catalogue.create_namespace_if_not_exists(NAMESPACE)
 
     def __enter__(self) -> Self:

@@ -110,7 +110,7 @@ class Entry(ChargeColumns):
 class BalanceChange(models.Model):
     """The change of a customer's figures in a closed month, or in all open ones. A figure is the sum of its changes.
 
-    A database view (analytics.statements.database). Read it in groups only: its rows have no key.
+    A database view (analytics.statements.sql_views). Read it in groups only: its rows have no key.
     """
 
     account = models.ForeignKey(Account, on_delete=models.DO_NOTHING)

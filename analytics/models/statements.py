@@ -2,7 +2,7 @@
 
 An entry belongs to the month in which it was recorded (`LedgerEntry.created`), regardless of the day it counts on, so
 nothing is ever added to a past month. Closed months are stored in append-only tables, open ones are computed from the
-ledger when read. `Statement` and `StatementLine` are views of both (analytics.statements.database).
+ledger when read. `Statement` and `StatementLine` are views of both (analytics.statements.sql_views).
 """
 
 from decimal import Decimal
@@ -18,7 +18,7 @@ from kit.storage.references import Reference
 from kit.values.amounts import TotalField, plain
 from kit.values.ids import DerivedIdField, IdField, decode
 
-NO_REQUESTER = 1 << 63  # the ids of statements without a requester have this bit (analytics.statements.database)
+NO_REQUESTER = 1 << 63  # the ids of statements without a requester have this bit (analytics.statements.sql_views)
 HOLDER = "requester__former_names"  # the relation from which a statement takes its name
 
 

@@ -13,7 +13,7 @@ from accounts.models import Account
 from analytics.ledger.due import FAILURES, book_due, check_usable
 from analytics.models import ClosedLine, Entry, StatementBook, WalletEntry
 from analytics.rollups.upserts import adapt, prepare
-from analytics.statements.database import LINE_COLUMNS, STATEMENT_COLUMNS
+from analytics.statements.sql_views import LINE_COLUMNS, STATEMENT_COLUMNS
 from kit.storage.clocks import watch
 from kit.storage.reading import committed_until, stored_now
 from kit.storage.sqlite_turns import turn_to_write

@@ -9,8 +9,8 @@ from django.db.models import Max, Min
 
 from analytics.models import HourlyUsage, RecentUsage
 from analytics.rollups.upserts import adapt
-from analytics.usage.in_zone import Counts, add_up
 from analytics.usage.report_sql import Parts, Statement
+from analytics.usage.time_zone_buckets import Counts, add_up
 from analytics.windows import Window
 from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection

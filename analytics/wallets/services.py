@@ -38,19 +38,19 @@ def create_wallet(account_id: str, fields: Validated, now: datetime | None = Non
     epochs.lock_epoch(account_id)
     now = now or stored_now()
     requester = lock_requester(account_id, fields["requester_id"]).current
-    held = find_license(account_id, requester.pk, fields.get("license_id"))
+    license_id = find_license(account_id, requester.pk, fields.get("license_id"))
     given = {name: fields[name] for name in ("id", "unit") if name in fields}
     wallet = Wallet(
-        **given, account_id=account_id, requester_id=requester.pk, license_id=held, created=now, updated=now
+        **given, account_id=account_id, requester_id=requester.pk, license_id=license_id, created=now, updated=now
     )
     set_terms(wallet, fields, now)
     try:
         with transaction.atomic():
             wallet.save(force_insert=True)
     except IntegrityError:
-        whose = f"The licence {held}" if held else f"The requester {fields['requester_id'][:100]!r}"
-        held_by = Wallet.objects.get(account=account_id, requester=requester.pk, license=held, unit=wallet.unit)
-        raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already: {held_by.pk}.", param="unit") from None
+        whose = f"The licence {license_id}" if license_id else f"The requester {fields['requester_id'][:100]!r}"
+        existing = Wallet.objects.get(account=account_id, requester=requester.pk, license=license_id, unit=wallet.unit)
+        raise AlreadyExists(f"{whose} has a wallet in {wallet.unit} already: {existing.pk}.", param="unit") from None
     save_book(Book(wallet, []), now)
     audit.record("wallet.created", wallet, {})
     requester.wallets = [*(requester.wallets or []), name_of(wallet)]
@@ -61,8 +61,8 @@ def create_wallet(account_id: str, fields: Validated, now: datetime | None = Non
 
 def name_of(wallet: Wallet) -> list[str | None]:
     """Return a wallet's name in decisions: its key, its unit, and its licence's key."""
-    held = None if wallet.license_id is None else ids.id_to_hex("lic", wallet.license_id)
-    return [ids.id_to_hex("wal", wallet.pk), wallet.unit, held]
+    license_key = None if wallet.license_id is None else ids.id_to_hex("lic", wallet.license_id)
+    return [ids.id_to_hex("wal", wallet.pk), wallet.unit, license_key]
 
 
 @transaction.atomic
@@ -211,12 +211,13 @@ def existing_grant(wallet: Wallet, fields: Validated) -> Grant | None:
 
 
 def new_grant(book: Book, fields: Validated, now: datetime) -> Grant:
+    """Return an unsaved grant. Raises ValidationFailed for its dates, and if the wallet would hold too much."""
     wallet, amount = book.wallet, whole(book.wallet, fields["amount"], "amount")
     effective_at, expires_at = fields.get("effective_at") or now, fields.get("expires_at")
     if expires_at is not None and expires_at <= max(effective_at, now):
         raise ValidationFailed("Must be later than effectiveAt, and in the future.", param="expiresAt")
-    held = sum((grant.remaining for grant in book.grants), Decimal(0))
-    if held + amount > LARGEST:
+    remaining = sum((grant.remaining for grant in book.grants), Decimal(0))
+    if remaining + amount > LARGEST:
         raise ValidationFailed(f"A wallet holds at most {plain(Decimal(LARGEST))} {wallet.unit}.", param="amount")
     given = {name: fields[name] for name in ("id", "kind", "priority", "external_id") if name in fields}
     return book.make_grant(amount, now, effective_at=max(effective_at, now), expires_at=expires_at, **given)

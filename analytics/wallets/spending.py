@@ -17,8 +17,8 @@ from kit.values.amounts import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
 
 
-class Purses:
-    """The wallets that checks spend from, as they are at a moment."""
+class WalletBooks:
+    """The books of the wallets that checks spend from, as they are at a moment."""
 
     def __init__(self, wallets: Iterable[Wallet], now: datetime) -> None:
         self.now = now
@@ -27,7 +27,7 @@ class Purses:
             book.roll_to(now)
 
     @classmethod
-    def lock(cls, keys: Iterable[str], now: datetime) -> "Purses":
+    def lock(cls, keys: Iterable[str], now: datetime) -> "WalletBooks":
         """Lock the rows, in the order of their ids, until the transaction ends.
 
         What is due is applied as of PostgreSQL's time if this process's clock is too far ahead of it.
@@ -40,12 +40,12 @@ class Purses:
         return cls(rows, stored_now if now - stored_now > clocks.MOST_DIFFERENCE else now)
 
     @classmethod
-    def look(cls, keys: Iterable[str], now: datetime) -> "Purses":
+    def read(cls, keys: Iterable[str], now: datetime) -> "WalletBooks":
         """The same without a lock, for a rehearsal."""
         return cls(find_wallets(keys), now)
 
-    def lacking(self, spends: Sequence[Spend]) -> Spend | None:
-        """The first of the spends that its wallet does not cover."""
+    def first_uncovered(self, spends: Sequence[Spend]) -> Spend | None:
+        """Return the first of the spends that its wallet does not cover."""
         return next((spend for spend in spends if not self.covers(spend)), None)
 
     def covers(self, spend: Spend) -> bool:
@@ -76,17 +76,17 @@ class Purses:
 
     # --- What a decision shows ---------------------------------------------------------------------------------------
 
-    def remaining(self, spend: Spend) -> dict[str, object]:
+    def describe_remaining(self, spend: Spend) -> dict[str, object]:
         """Return what a covered spend leaves in its wallet, as a decision records it: amounts are texts."""
         wallet = self.books[spend.wallet].wallet
         left = max(wallet.available - from_millionths(spend.amount), Decimal(0))
         return {"walletId": wallet.pk, "unit": wallet.unit, "remaining": plain(left)}
 
-    def available(self, spend: Spend) -> int:
+    def available_credit(self, spend: Spend) -> int:
         """Return what can be spent from its wallet, in millionths."""
         return to_millionths(self.books[spend.wallet].wallet.available)
 
-    def missing(self, spend: Spend) -> dict[str, object]:
+    def describe_shortfall(self, spend: Spend) -> dict[str, object]:
         """Return what an uncovered spend requires, and what its wallet has."""
         wallet = self.books[spend.wallet].wallet
         return {

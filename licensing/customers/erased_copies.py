@@ -22,7 +22,7 @@ from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
 from kit.storage.sqlite_turns import others_wait, part_of_a_write, rows_at_a_time
 from licensing.clients.models import LicenseClient
 from licensing.customers import history
-from licensing.customers.erased_ids import ErasedIds
+from licensing.customers.pseudonyms import Pseudonyms
 from licensing.licenses.models import License
 from licensing.policies.facts import kept_by_erasure
 from licensing.policies.models import Policy, PolicyRevision
@@ -71,7 +71,7 @@ class Copies:
             self.pseudonyms[person.requester_id] = person.requester_id
             if person.erasing is not None:
                 self.pseudonyms[str(cast("dict[str, object]", person.erasing)["id"])] = person.requester_id
-        self.former = ErasedIds({id: pseudonym for id, pseudonym in self.pseudonyms.items() if id != pseudonym})
+        self.former = Pseudonyms({id: pseudonym for id, pseudonym in self.pseudonyms.items() if id != pseudonym})
 
     def redact(self) -> None:
         # Writers of webhook events lock the endpoints first, so later writers read the redacted rows.
@@ -82,7 +82,7 @@ class Copies:
             self.redact_policies()
         history.drop_former_history(self.people)
         self.redact_attempts()
-        replies = find_replies(ErasedIds(self.pseudonyms).are_named_in, self.account_id)
+        replies = find_replies(Pseudonyms(self.pseudonyms).has_id_in_reply, self.account_id)
         with part_transaction_on_sqlite():
             self.redact_texts_of_operators()
             self.redact_settings()
@@ -123,7 +123,7 @@ class Copies:
         ):
             locked = Policy._base_manager.select_for_update().get(pk=policy.pk)
             former = locked.rules, locked.tests
-            locked.rules, locked.tests = map(self.former.renamed, former)
+            locked.rules, locked.tests = map(self.former.replace_ids, former)
             if former == (locked.rules, locked.tests):  # another text is the same, such as an action
                 continue
             locked.version = locked.version + 1
@@ -133,8 +133,8 @@ class Copies:
         revisions = PolicyRevision.objects.filter(policy__account_id=self.account_id)
         for revision in read_in_chunks(self.holding(revisions, "rules", "tests")):
             rules = revision.rules
-            revision.rules = self.former.renamed(rules)
-            revision.tests = self.former.renamed(revision.tests)
+            revision.rules = self.former.replace_ids(rules)
+            revision.tests = self.former.replace_ids(revision.tests)
             revision.save(update_fields=["rules", "tests"])
             move_counts(revision.policy_id, rules, revision.rules)
         epochs.invalidate(self.account_id, epochs.EVERYTHING)
@@ -151,21 +151,21 @@ class Copies:
         """Replace the ids by pseudonyms in the history of policies and webhook endpoints."""
         entries = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
         for entry in read_in_chunks(self.holding(entries, "changes")):
-            entry.changes = self.former.renamed(entry.changes)
+            entry.changes = self.former.replace_ids(entry.changes)
             entry.save(update_fields=["changes"])
         events = self.events.filter(type__in=TYPES_BY_OPERATORS)
         for event in read_in_chunks(self.holding(events, "data", "previous")):
-            previous = None if event.previous is None else self.renamed_text(event.previous)
-            Event.objects.filter(pk=event.pk).update(data=self.renamed_text(event.data), previous=previous)
+            previous = None if event.previous is None else self.replace_ids_in_text(event.previous)
+            Event.objects.filter(pk=event.pk).update(data=self.replace_ids_in_text(event.data), previous=previous)
             WebhookAttempt.objects.filter(event=event).exclude(reply="").update(reply="")
 
-    def renamed_text(self, text: str) -> str:
-        return orjson.dumps(self.former.renamed(orjson.loads(text))).decode()
+    def replace_ids_in_text(self, text: str) -> str:
+        return orjson.dumps(self.former.replace_ids(orjson.loads(text))).decode()
 
     def redact_settings(self) -> None:
         endpoints = WebhookEndpoint.objects.filter(account_id=self.account_id, access_filter__isnull=False)
         for endpoint in read_in_chunks(self.holding(endpoints, "access_filter")):
-            endpoint.access_filter = self.former.renamed(endpoint.access_filter)
+            endpoint.access_filter = self.former.replace_ids(endpoint.access_filter)
             endpoint.save(update_fields=["access_filter"])
         saved = SavedFilter.objects.values_list("pk", "query")
         searches = [pk for pk, query in saved if self.former.is_searched_by(query)]
@@ -181,7 +181,7 @@ class Copies:
 
     def holding(self, rows: QuerySet[Row], *fields: str) -> QuerySet[Row]:
         """Return the rows whose JSON contains a former id as a string in one of these fields."""
-        if not self.former.pseudonyms:
+        if not self.former.by_id:
             return rows.none()
         texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
         lookups = [(f"{text}__contains", spelling) for text in texts for spelling in self.former.spellings]

@@ -8,7 +8,6 @@ upkeep of another process finishes it after a crash. On SQLite, `finish_erasure`
 writers in between.
 """
 
-import secrets
 from typing import TypedDict, cast
 from uuid import uuid4
 
@@ -20,6 +19,7 @@ from accounts.plans import epochs
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
 from licensing.customers.erased_copies import Copies, one_transaction_on_postgresql, part_transaction_on_sqlite
+from licensing.customers.pseudonyms import new_pseudonym
 from licensing.customers.recordings import wait_for_recordings
 from licensing.requesters import services
 from licensing.requesters.models import Requester
@@ -58,7 +58,7 @@ def replace_by_pseudonym(locked: Requester) -> None:
     has_data = bool(locked.name or locked.email or locked.notes or locked.billing_details or locked.metadata)
     locked.erasing = next_erasure_state(locked)
     if is_new:
-        locked.requester_id = f"erased_{secrets.token_hex(12)}"
+        locked.requester_id = new_pseudonym()
         locked.is_erased = True
     locked.name = locked.email = locked.notes = locked.billing_details = None
     locked.metadata = {}
@@ -89,7 +89,7 @@ def finish_erasure(requester_pk: int) -> None:
         while any(person.erasing is not None for person in people):
             Copies(people).redact()
             with part_transaction_on_sqlite():
-                clear_erasing(people)
+                destroy_history_keys(people)
             people = requester_with_merged(requester_pk)
 
 
@@ -99,10 +99,10 @@ def requester_with_merged(requester_pk: int) -> list[Requester]:
     return [rows.get(pk=requester_pk), *rows.filter(merged_into=requester_pk).order_by("pk")]
 
 
-def clear_erasing(people: list[Requester]) -> None:
-    """Throw away the keys, without which nothing can read what the history has of the people.
+def destroy_history_keys(people: list[Requester]) -> None:
+    """Replace the people's keys, without which nothing can read their data in the audit log and in events.
 
-    Clears `erasing`, unless another erasure has begun since.
+    This cannot be undone. Clears `erasing`, unless another erasure has begun since.
     """
     finished_states = {person.pk: person.erasing for person in people}
     for person in Requester.objects.select_for_update().filter(pk__in=finished_states).order_by("pk"):

@@ -12,7 +12,7 @@ from licensing.access.subjects import Item
 from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import terms_of_site
 from licensing.edge.publishing.published_patterns import pattern_spellings
-from licensing.edge.publishing.published_terms import terms_for
+from licensing.edge.publishing.published_terms import Terms, terms_for
 from licensing.edge.publishing.rsl import NAMESPACE, render_licenses
 from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
@@ -66,35 +66,18 @@ def find_resource(account_id: str, url: str) -> Resource:
     A token names its host to whoever verifies it offline. So an account that has not proven the host gets none while
     another account has a site for it. Raises Unpublished and HostUnverified.
     """
-    try:
-        parts = urlsplit(url)
-        host = host_of_header(parts.netloc)
-    except ValueError:
-        raise Unpublished from None
-    if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
-        raise Unpublished
-    sites = Site.objects.filter(at_hosts([host]), account_id=account_id)
-    site = sites.prefetch_related("rules__policy", "aliases").first()
-    if site is None or is_own_host(site.host):
-        raise Unpublished
+    netloc, host = split_netloc(url)
+    site = find_site(account_id, host)
     hosts = site.token_hosts
     if host not in hosts:
         raise HostUnverified
-    port = PORT.search(parts.netloc)
-    netlocs = [host if port is None else f"{host}{port[0]}".removesuffix(":") for host in hosts]
-    requested = url.partition(parts.netloc)[2].partition("#")[0] or "/"
+    port = PORT.search(netloc)
+    netlocs = [name if port is None else f"{name}{port[0]}".removesuffix(":") for name in hosts]
+    requested = url.partition(netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
     published = next((term for term in arrange(terms) if term.url == requested), None)
     if published is not None and published.item is not None:
-        item = find_pages(account_id, [published.item]).get(published.item)
-        if item is None:  # deleted since the terms were computed
-            raise Unpublished
-        return Resource(
-            audience=token_audience(netlocs, requested.removesuffix("$"), is_pattern=False),
-            item=item,
-            licenses=render_licenses(published),
-            is_pattern=False,
-        )
+        return registered_page(account_id, published, netlocs, requested)
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
     rule = rules.get(requested) or site.rule_table.most_specific(*requested_page(url).readings[0])
     resource_terms = published or terms_for(terms, requested)
@@ -106,6 +89,41 @@ def find_resource(account_id: str, url: str) -> Resource:
         item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
         licenses=render_licenses(resource_terms),
         is_pattern=is_pattern,
+    )
+
+
+def split_netloc(url: str) -> tuple[str, str]:
+    """Return the URL's network location and its host. Raises Unpublished if no site can have such a URL."""
+    try:
+        parts = urlsplit(url)
+        host = host_of_header(parts.netloc)
+    except ValueError:
+        raise Unpublished from None
+    if len(url) > MAX_RESOURCE or parts.scheme not in ("http", "https") or host is None:
+        raise Unpublished
+    return parts.netloc, host
+
+
+def find_site(account_id: str, host: str) -> Site:
+    """Return the account's site for the host. Raises Unpublished."""
+    sites = Site.objects.filter(at_hosts([host]), account_id=account_id)
+    site = sites.prefetch_related("rules__policy", "aliases").first()
+    if site is None or is_own_host(site.host):
+        raise Unpublished
+    return site
+
+
+def registered_page(account_id: str, published: Terms, netlocs: list[str], requested: str) -> Resource:
+    """Return the page of the item that has the published terms. Raises Unpublished if it was deleted meanwhile."""
+    source = published.item or ""
+    item = find_pages(account_id, [source]).get(source)
+    if item is None:
+        raise Unpublished
+    return Resource(
+        audience=token_audience(netlocs, requested.removesuffix("$"), is_pattern=False),
+        item=item,
+        licenses=render_licenses(published),
+        is_pattern=False,
     )
 
 

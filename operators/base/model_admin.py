@@ -115,7 +115,8 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[ModelT], str | bool], ...]:
         """Omit the account column if there is only one account."""
         columns = tuple(super().get_list_display(request))
-        if scope.request_scope(request).only_account() is None and scope.listed_account_id(request) is None:
+        assigned_id = scope.request_scope(request).only_assigned_account_id()
+        if assigned_id is None and scope.listed_account_id(request) is None:
             return columns
         return tuple(name for name in columns if name != "account")
 
@@ -137,7 +138,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         if related is Account:
             visible = scope.request_scope(request)
             kwargs["queryset"] = visible.accounts()
-            kwargs.setdefault("initial", scope.chosen_account_id(request) or visible.sole_account())
+            kwargs.setdefault("initial", scope.chosen_account_id(request) or visible.only_visible_account_id())
         elif isinstance(related_admin := self.admin_site._registry.get(related), ScopedAdmin):
             kwargs["queryset"] = related_admin.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

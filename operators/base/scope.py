@@ -50,15 +50,15 @@ class Scope(Struct, frozen=True):
             return None
         return self.accounts().filter(pk=account_id).first()
 
-    def sole_account(self) -> str | None:
-        """Return the only visible account's id, also if it is the only one in the database."""
+    def only_visible_account_id(self) -> str | None:
+        """Return the account's id if the operator sees exactly one, also because the database has no other."""
         if self.account_ids is not None:
-            return self.only_account()
+            return self.only_assigned_account_id()
         first = list(Account.objects.order_by().values_list("pk", flat=True)[:2])
         return first[0] if len(first) == 1 else None
 
-    def only_account(self) -> str | None:
-        """Return the account's id if the scope has exactly one."""
+    def only_assigned_account_id(self) -> str | None:
+        """Return the account's id if the operator was assigned exactly one."""
         if self.account_ids is None or len(self.account_ids) != 1:
             return None
         [account_id] = self.account_ids

@@ -51,7 +51,7 @@ class UploadForm(StyledForm, forms.Form):
         scope: Scope,
         site: AdminSite,
     ) -> None:
-        super().__init__(data, files, initial={"account": scope.sole_account()})
+        super().__init__(data, files, initial={"account": scope.only_visible_account_id()})
         accounts = forms.ModelChoiceField(
             queryset=scope.accounts(),
             help_text="The account that gets the items.",

@@ -106,7 +106,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by time if an index of one account, item or customer has this order, and otherwise by id."""
-        account_id = request_scope(request).only_account() or listed_account_id(request)
+        account_id = request_scope(request).only_assigned_account_id() or listed_account_id(request)
         return ORDER_BY_TIME if account_id or SINGLE_OBJECT_FILTERS & request.GET.keys() else ORDER_BY_ID
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:

@@ -82,7 +82,7 @@ class NewCustomerForm(CustomerForm):
     field_order = ("account", "requester_id")
 
     def __init__(self, data: Mapping[str, str] | None, *, scope: Scope) -> None:
-        super().__init__(data, initial={"account": scope.sole_account()})
+        super().__init__(data, initial={"account": scope.only_visible_account_id()})
         field = self.fields["account"]
         if isinstance(field, forms.ModelChoiceField):
             field.queryset = scope.accounts()

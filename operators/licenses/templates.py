@@ -80,7 +80,8 @@ def template_options(request: HttpRequest) -> list[Option]:
 def account_of_form(request: HttpRequest) -> Account | None:
     """Return the account that the form is for, as far as it is known."""
     scope = request_scope(request)
-    return scope.account(request.GET.get("account") or listed_account_id(request) or scope.sole_account() or "")
+    account_id = request.GET.get("account") or listed_account_id(request) or scope.only_visible_account_id()
+    return scope.account(account_id or "")
 
 
 def currency_of_form(request: HttpRequest) -> str:

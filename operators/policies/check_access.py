@@ -44,7 +44,7 @@ class PlaygroundForm(TrialForm):
 
     def __init__(self, scope: Scope, data: Mapping[str, object] | None, initial: Mapping[str, object]) -> None:
         self.scope = scope
-        self.only = scope.sole_account()
+        self.only = scope.only_visible_account_id()
         super().__init__(data, initial, account_id=self.only)
         if self.only is None:
             self.fields["account"] = forms.ModelChoiceField(

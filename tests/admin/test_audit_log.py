@@ -1,3 +1,4 @@
+import re
 from collections import Counter
 
 import pytest
@@ -11,6 +12,7 @@ from operators.base.links import change_url
 from operators.base.scope import set_scope
 from tests import auditlog, factories, largest
 from tests.admin.forms import html_of, submit
+from tests.source_files import PRODUCT, sources
 
 LOG = reverse("admin:accounts_auditentry_changelist")
 VIEW = "accounts.view_auditentry"
@@ -195,3 +197,11 @@ def test_an_account_changed_in_the_admin_is_logged(admin, account):
     [entry] = auditlog.entries(action="account.updated")
     assert entry.changes == {"name": ["Publisher", "Renamed"]}
     assert entry.actor_type == "operator"
+
+
+def test_the_log_can_be_narrowed_to_each_kind_of_resource():
+    recorded = set()
+    for path in sources(*PRODUCT):
+        recorded |= set(re.findall(r'audit\.(?:record|build_change)\(\s*"(\w+)\.', path.read_text()))
+    assert {"content", "wallet", "site"} <= recorded
+    assert recorded - audit_log.KINDS.keys() == set()

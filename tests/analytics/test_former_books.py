@@ -7,7 +7,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from analytics.models import Payment, Statement, Wallet, WalletEntry
 from analytics.statements.checking import find_differences
-from analytics.statements.database import drop_all
+from analytics.statements.sql_view_migrations import drop_all
 from licensing.requesters.models import Requester
 from tests import factories
 

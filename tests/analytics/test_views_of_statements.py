@@ -5,7 +5,8 @@ from django.db import connection, migrations, models
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.operations.base import Operation
 
-from analytics.statements.database import NAMES, changes_tables
+from analytics.statements.sql_view_migrations import changes_tables
+from analytics.statements.sql_views import VIEWS
 from kit.storage.online_indexes import AddIndexOnline
 from kit.storage.postgresql.poolers import connection_string
 
@@ -61,7 +62,7 @@ def test_there_is_no_moment_without_views(monkeypatch: pytest.MonkeyPatch):
 
     def migrate(self: MigrationExecutor, *args: object, **options: object) -> object:
         with psycopg.connect(connection_string()) as session:
-            seen.extend(session.execute("SELECT viewname FROM pg_views WHERE viewname = ANY(%s)", [list(NAMES)]))
+            seen.extend(session.execute("SELECT viewname FROM pg_views WHERE viewname = ANY(%s)", [list(VIEWS)]))
         return original(self, *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(MigrationExecutor, "migrate", migrate)
@@ -69,7 +70,7 @@ def test_there_is_no_moment_without_views(monkeypatch: pytest.MonkeyPatch):
         call_command("migrate", "licensing", "0038", verbosity=0)  # undoes nothing of the views' tables
     finally:
         call_command("migrate", verbosity=0)
-    assert len(seen) == 2 * len(NAMES)
+    assert len(seen) == 2 * len(VIEWS)
 
 
 @only_postgresql
@@ -81,7 +82,7 @@ def test_views_stay_while_a_column_of_theirs_changes(monkeypatch: pytest.MonkeyP
     def apply(self: MigrationExecutor, state: object, migration: migrations.Migration, **options: object) -> object:
         result = original(self, state, migration, **options)  # type: ignore[arg-type]
         with psycopg.connect(connection_string()) as session:
-            found = session.execute("SELECT viewname FROM pg_views WHERE viewname = ANY(%s)", [list(NAMES)])
+            found = session.execute("SELECT viewname FROM pg_views WHERE viewname = ANY(%s)", [list(VIEWS)])
             seen[migration.name] = len(found.fetchall())
         return result
 
@@ -93,4 +94,4 @@ def test_views_stay_while_a_column_of_theirs_changes(monkeypatch: pytest.MonkeyP
     finally:
         call_command("migrate", verbosity=0)
     assert "0021_payments_and_credits_of_statements" in seen
-    assert set(seen.values()) == {len(NAMES)}
+    assert set(seen.values()) == {len(VIEWS)}

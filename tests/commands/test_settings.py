@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,7 +10,9 @@ from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
 from config.jobs import JOBS_OF_EACH_PROCESS, run_job
+from launcher.testing import SETTINGS
 from operators.catalogue.uploads import purge
+from run import ROOT
 from tests.documentation.blocks import block
 
 # Reads the settings anew for each environment; the libraries that they import are loaded once.
@@ -140,3 +143,12 @@ def test_a_data_dir_that_cannot_be_used_is_reported_without_a_traceback(tmp_path
     [record] = caplog.records
     assert record.exc_info is None
     assert "Not a directory" in record.getMessage()
+
+
+def test_every_setting_is_on_the_page_of_settings_and_kept_from_tests():
+    settings = "".join(path.read_text() for path in (ROOT / "config").glob("*settings.py"))
+    read = set(re.findall(r'\benv(?:_\w+)?\("([A-Z0-9_]+)"', settings))
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`([A-Z0-9_]+)`", " ".join(rows))) == read, "docs/reference/settings.md lists all."
+    assert read - {"DATA_DIR"} <= SETTINGS, "SETTINGS in launcher/testing.py keeps settings of the shell from tests."

@@ -16,6 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
 from config.asgi import action_of, view_at
+from kit.rest.filters import OperatorFilterSet
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 
@@ -51,11 +52,25 @@ class Endpoint:
         return "{" in self.path
 
     @property
+    def view(self) -> Any:
+        return view_at(re.sub(r"\{\w+\}", "x", self.path))
+
+    @property
+    def is_list(self) -> bool:
+        """Whether its viewset declares the action as `listing`."""
+        action = action_of(self.view, self.method)
+        return action is not None and action in self.view.cls.listing
+
+    @property
     def is_exportable_list(self) -> bool:
         """Whether its viewset declares the list as `exportable`."""
-        view = view_at(re.sub(r"\{\w+\}", "x", self.path))
-        action = action_of(view, self.method)
-        return action is not None and action in view.cls.listing and action in view.cls.exportable
+        return self.is_list and action_of(self.view, self.method) in self.view.cls.exportable
+
+    @property
+    def filters(self) -> type[OperatorFilterSet] | None:
+        """The filters of its list; None if it has none."""
+        declared = self.view.initkwargs.get("filterset_class", getattr(self.view.cls, "filterset_class", None))
+        return declared if self.is_list and declared is not None else None
 
     def filled(self, ids: dict[str, str]) -> tuple[str, dict[str, Any] | None]:
         """Return path and body with these ids; missing ones become "unknown"."""
@@ -200,15 +215,9 @@ each_with_body = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.b
 each_post = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "POST"])
 each_write = partial(each, [endpoint for endpoint in WITH_KEY if endpoint.method in WRITES])
 each_read = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET"])
-LISTS = [
-    "/v1/content", "/v1/policies", "/v1/policies/{policy}/versions", "/v1/sites", "/v1/requesters", "/v1/licenses",
-    "/v1/license-clients", "/v1/access/decisions", "/v1/api-keys", "/v1/revenue", "/v1/wallets",
-    "/v1/wallets/{wallet}/grants", "/v1/wallets/{wallet}/entries", "/v1/payments", "/v1/statements",
-    "/v1/statements/{statement}/lines", "/v1/statements/{paidStatement}/payments", "/v1/audit", "/v1/events",
-    "/v1/webhooks", "/v1/webhooks/{webhook}/deliveries",
-]  # fmt: skip
 each_exportable_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.is_exportable_list])
-each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.method == "GET" and endpoint.path in LISTS])
+each_list = partial(each, [endpoint for endpoint in ENDPOINTS if endpoint.is_list])
+LISTS = [endpoint.path for endpoint in ENDPOINTS if endpoint.is_list]
 
 
 def make_resources(account: Account) -> dict[str, str]:

@@ -61,6 +61,7 @@ def grow(api, ids, path, count):
         elif path.endswith("/deliveries"):
             add_attempt(ids["webhook"], ids["event"], n + 1)
         else:
+            assert path in ROWS, "A new list needs a row in ROWS, or a branch here, that adds to it."
             api.post(path, ROWS[path](n))
 
 

@@ -9,6 +9,7 @@ from analytics.models import AccessEvent
 from licensing.licenses.services import revoke_license
 from tests import append_only, auditlog, factories, ledger
 from tests.client import ApiClient
+from tests.conventions.endpoints import ENDPOINTS
 from tests.conventions.filtering import DAYS, FIELDS, PAST, check_filter, filled
 from tests.standing import as_new
 
@@ -102,6 +103,30 @@ def test_a_list_can_be_filtered_by(stocked, db, path, name):
     account_id, known = stocked[path]
     api = ApiClient(factories.key_text(as_new(account_id)))
     check_filter(api, path, FIELDS[path], name, known)
+
+
+# Filters whose tests are beside those of their list's other behaviour.
+TESTED_ELSEWHERE = {
+    "/v1/content": {"tags"},
+    "/v1/policies": {"externalId"},
+    "/v1/sites": {"verifiedAt"},
+    "/v1/licenses": {"externalId"},
+    "/v1/access/decisions": {"url", "siteId", "referrer", "identifiedBy"},
+    "/v1/revenue": {"externalId", "feeId", "decisionId"},
+    "/v1/wallets": {"requesterId", "licenseId", "unit", "created"},
+    "/v1/payments": {"requesterId", "created", "externalId", "receivedAt", "kind", "currency"},
+    "/v1/statements": {"requesterId", "month", "currency", "status"},
+    "/v1/events": {"type", "objectId", "created"},
+    "/v1/webhooks/{webhook}/deliveries": {"eventId", "succeeded", "created"},
+}
+
+
+def test_every_filter_of_a_list_has_a_test():
+    for endpoint in ENDPOINTS:
+        declared = set() if endpoint.filters is None else set(endpoint.filters.operands)
+        tested = FIELDS.get(endpoint.path, {}).keys() | TESTED_ELSEWHERE.get(endpoint.path, set())
+        if endpoint.method == "GET":
+            assert declared == tested, f"Add rows for the filters of {endpoint} to FIELDS in filtering.py."
 
 
 @pytest.fixture

@@ -62,14 +62,6 @@ def test_the_story_goes_as_it_is_told_after_the_quickstart(shell: Any, service: 
     assert (denied["allowed"], denied["reason"]) == (False, "no_license")
 
 
-def test_the_page_of_settings_has_every_setting_and_no_other():
-    settings = "".join(path.read_text() for path in (ROOT / "config").glob("*settings.py"))
-    read = set(re.findall(r'\benv(?:_\w+)?\("([A-Z0-9_]+)"', settings))
-    page = (ROOT / "docs" / "reference" / "settings.md").read_text()
-    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
-    assert set(re.findall(r"`([A-Z0-9_]+)`", " ".join(rows))) == read
-
-
 @pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_that_a_document_links_to_is_there(path: Path):
     links = re.findall(r"\]\(([^)#]+)", path.read_text())

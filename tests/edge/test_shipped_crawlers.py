@@ -1,11 +1,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
 from kit.outbound.destinations import DestinationRefused, check_url
-from licensing.edge.crawlers import SHIPPED, Crawler, parse_table
+from licensing.edge.audiences import AUDIENCES
+from licensing.edge.crawlers import ADMITTED_BY_NAME, SHIPPED, Crawler, CrawlerClass, parse_table
+from operators.base.figures import terms
+from run import ROOT
 
 TEXT = SHIPPED.read_text()
 TABLE = parse_table(TEXT.encode())
@@ -59,7 +63,7 @@ def test_each_row_is_complete_and_each_of_its_facts_has_a_source():
 def test_the_table_knows_the_crawlers_of_every_class():
     classes = Counter(one.crawler_class for one in TABLE.crawlers)
     assert sum(classes.values()) >= 60
-    assert classes.keys() == {"ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"}
+    assert classes.keys() == set(get_args(CrawlerClass))
     tokens = [(one.robots_token, one.crawler_class) for one in TABLE.crawlers if one.user_agent is None]
     assert {("Google-Extended", "ai_training"), ("Applebot-Extended", "ai_training")} <= set(tokens)
     agents = [one.signature_agent for one in TABLE.crawlers if one.signature_agent]
@@ -75,6 +79,16 @@ def test_the_table_knows_the_crawlers_of_every_class():
         "Mozilla/5.0 (Macintosh) AppleWebKit/537.36 DuckDuckGo/7 Safari/605.1.15",
     ]:
         assert TABLE.claimed_by(browser) is None
+
+
+def test_a_class_is_known_everywhere():
+    classes = set(get_args(CrawlerClass))
+    assert classes == {"ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"}
+    assert terms.CLASSES.keys() == classes, "The admin's words for classes: operators/base/figures/terms.py."
+    described = AUDIENCES.keys() | ADMITTED_BY_NAME | {"other"}
+    assert described == classes | {"read"}, "A site's summary: licensing/edge/audiences.py."
+    page = (ROOT / "docs" / "reference" / "edge.md").read_text()
+    assert [name for name in classes if f"\n| `{name}` |" not in page] == [], "Describe it in docs/reference/edge.md."
 
 
 def test_a_row_without_any_token_is_refused():

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.retention import purge
 from accounts.events.types import TYPES
@@ -16,6 +17,7 @@ from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from licensing.content.bulk import change_items
 from tests import factories
 from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
+from tests.source_files import PRODUCT, sources
 
 
 @pytest.fixture
@@ -43,6 +45,19 @@ def test_items(api, new):
         ("content.updated", fourth, {"status": "archived"}),
         ("content.deleted", fourth, None),
     ]
+
+
+@pytest.mark.parametrize("types", [TYPES, TYPES[::-1]], ids=["as listed", "reversed"])
+def test_a_type_with_a_condition_is_sent_wherever_it_stands_in_the_table(monkeypatch, types):
+    monkeypatch.setattr(recording, "TYPES", types)
+    assert recording.find_event_type("content.updated", {"status": ["active", "archived"]}).name == "content.archived"
+    assert recording.find_event_type("content.updated", {"title": ["A", "B"]}).name == "content.updated"
+
+
+def test_every_action_of_the_table_is_recorded_somewhere():
+    """A misspelt action would make a type that is offered and never sent."""
+    product = "".join(path.read_text() for path in sources(*PRODUCT) if path.name != "types.py")
+    assert [one.name for one in TYPES if one.action and f'"{one.action}"' not in product] == []
 
 
 def test_policies(api, new):

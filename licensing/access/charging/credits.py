@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analytics.recording.entries import Charge
 from analytics.recording.spending_sql import Spend
-from analytics.wallets.spending import Purses
+from analytics.wallets.spending import WalletBooks
 from analytics.wallets.units import ACCESS
 from kit.http.errors import ApiError
 from kit.values import ids
@@ -49,8 +49,8 @@ def spends_of(decision: Decision, wallets: Wallets) -> tuple[Spend, ...]:
     spends = []
     if counts_as_access(decision) and (quota := paying_wallet(wallets, ACCESS, key)) is not None:
         spends.append(Spend(quota, ACCESS, ONE_ACCESS))
-    if decision.price is not None and (purse := paying_wallet(wallets, decision.price[1], key)) is not None:
-        spends.append(Spend(purse, decision.price[1], decision.price[0]))
+    if decision.price is not None and (wallet := paying_wallet(wallets, decision.price[1], key)) is not None:
+        spends.append(Spend(wallet, decision.price[1], decision.price[0]))
     return tuple(spends)
 
 
@@ -83,40 +83,40 @@ def with_credits(answer: Answer | ApiError, spend: Spend, available: int | None)
     return replace(answer, credits={**paid_by(spend), "remaining": remaining})
 
 
-def deny_unpaid(answer: Answer, spend: Spend, purses: Purses) -> Answer:
+def deny_unpaid(answer: Answer, spend: Spend, books: WalletBooks) -> Answer:
     """Return the answer with the shortfall of the wallet that does not cover the spend; observed ones only say why."""
-    shortfall = Shortfall(spend.unit, purses.available(spend))
+    shortfall = Shortfall(spend.unit, books.available_credit(spend))
     facts = replace(answer.facts, shortfall=shortfall)
     decision = build_unpaid_denial(answer.decision, shortfall)
-    missing = purses.missing(spend) if decision.observed is None else None
+    missing = books.describe_shortfall(spend) if decision.observed is None else None
     return replace(answer, decision=decision, facts=facts, credits=missing, rate_reset=None, shared=None)
 
 
 def rehearse_spending(answer: Answer, wallets: Wallets) -> Answer:
     """Return a dry run's answer with the wallets' result; nothing is spent."""
     spends = spends_if_enforced(answer.decision, wallets)
-    return rehearse_with(answer, spends, Purses.look([one.wallet for one in spends], answer.facts.now))
+    return rehearse_with(answer, spends, WalletBooks.read([one.wallet for one in spends], answer.facts.now))
 
 
 def rehearse_all(answers: Sequence[Answer], wallets: Wallets, now: datetime) -> list[Answer]:
     """Do the same for several accesses of one requester, each separately. Reads the wallets once."""
     spends = [spends_if_enforced(answer.decision, wallets) for answer in answers]
-    purses = Purses.look([one.wallet for some in spends for one in some], now)
-    return [rehearse_with(answer, some, purses) for answer, some in zip(answers, spends, strict=True)]
+    books = WalletBooks.read([one.wallet for some in spends for one in some], now)
+    return [rehearse_with(answer, some, books) for answer, some in zip(answers, spends, strict=True)]
 
 
-def rehearse_with(answer: Answer, spends: Sequence[Spend], purses: Purses) -> Answer:
+def rehearse_with(answer: Answer, spends: Sequence[Spend], books: WalletBooks) -> Answer:
     if not spends:
         return answer
-    lacking = purses.lacking(spends)
-    if lacking is not None:
-        return deny_unpaid(answer, lacking, purses)
+    uncovered = books.first_uncovered(spends)
+    if uncovered is not None:
+        return deny_unpaid(answer, uncovered, books)
     if answer.decision.observed is not None:
         return answer
-    return replace(answer, credits=purses.remaining(spends[-1]))
+    return replace(answer, credits=books.describe_remaining(spends[-1]))
 
 
 def covers_an_access(held: HeldLicense, wallets: Wallets, now: datetime) -> bool:
     """Whether the wallets of a licence's holder would pay an access by it now."""
     spends = spends_of(Decision(True, license=held), wallets)
-    return not spends or Purses.look([one.wallet for one in spends], now).lacking(spends) is None
+    return not spends or WalletBooks.read([one.wallet for one in spends], now).first_uncovered(spends) is None

@@ -8,7 +8,7 @@ from analytics.recording import recorder
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending_sql import Spending
-from analytics.wallets.spending import Purses
+from analytics.wallets.spending import WalletBooks
 from kit.http.errors import ApiError
 from kit.values import ids
 from licensing.access.charging.credits import AMOUNT_MARK, deny_unpaid, paid_by, with_credits
@@ -54,17 +54,17 @@ def fill_remaining(reply: bytes, answer: Answer | ApiError) -> bytes:
 
 def rehearse_observed(made: Decisions) -> Decisions:
     """Let observed decisions say which wallet would not cover them. Each is compared with the balance as it is."""
-    purses = Purses.look({spend.wallet for spends in made.rehearsals.values() for spend in spends}, made.now)
+    books = WalletBooks.read({spend.wallet for spends in made.rehearsals.values() for spend in spends}, made.now)
     answers, entries = list(made.answers), list(made.entries)
     for number, spends in made.rehearsals.items():
         [place] = made.shared[number].places
         answer, entry = answers[place], entries[number]
-        lacking = purses.lacking(spends)
-        if lacking is None or not isinstance(answer, Answer):
+        uncovered = books.first_uncovered(spends)
+        if uncovered is None or not isinstance(answer, Answer):
             continue
-        answers[place] = answer = deny_unpaid(answer, lacking, purses)
+        answers[place] = answer = deny_unpaid(answer, uncovered, books)
         case = replace(entry.case, observed=answer.decision.observed, rate_reset=None)
-        entries[number] = replace(entry, case=with_fact(case, credits=purses.missing(lacking)), claim=None)
+        entries[number] = replace(entry, case=with_fact(case, credits=books.describe_shortfall(uncovered)), claim=None)
     return replace(made, answers=answers, entries=entries)
 
 
@@ -75,7 +75,7 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
     rule's limit denies spends nothing. Returns the decisions as they were recorded, and the outcomes. If an outcome is
     stale, the transaction is to be rolled back.
     """
-    purses = Purses.lock({spend.wallet for spends in made.spends.values() for spend in spends}, made.now)
+    books = WalletBooks.lock({spend.wallet for spends in made.spends.values() for spend in spends}, made.now)
     answers = list(made.answers)
     outcomes: list[Outcome] = []
     unrecorded: list[Entry] = []
@@ -85,16 +85,16 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
         if not spends or not isinstance(answer, Answer):
             unrecorded.append(entry)
             continue
-        lacking = purses.lacking(spends)
-        if lacking is not None:
-            answer = deny_unpaid(answer, lacking, purses)
-            purses.exhaust(lacking)
+        uncovered = books.first_uncovered(spends)
+        if uncovered is not None:
+            answer = deny_unpaid(answer, uncovered, books)
+            books.exhaust(uncovered)
             denied_case = replace(entry.case, allowed=False, reason=answer.decision.reason, rate_reset=None)
             entry = replace(entry, case=denied_case, claim=None, charge=None)
         else:
-            answer = replace(answer, credits=purses.remaining(spends[-1]))
+            answer = replace(answer, credits=books.describe_remaining(spends[-1]))
         unrecorded.append(replace(entry, case=with_fact(entry.case, credits=answer.credits)))
-        if lacking is None and entry.claim is not None:  # whether it spends depends on the rule's limit
+        if uncovered is None and entry.claim is not None:  # whether it spends depends on the rule's limit
             outcomes += recorder.record(unrecorded)
             unrecorded = []
             if not outcomes[-1].is_stored:
@@ -102,9 +102,9 @@ def record_spending(made: Decisions) -> tuple[Decisions, list[Outcome]]:
             if not outcomes[-1].counted(0).granted:
                 answers[shared.places[0]] = replace(answer, credits=None)
                 continue
-        if lacking is None:
-            purses.pay(spends, answer.id or "")
+        if uncovered is None:
+            books.pay(spends, answer.id or "")
         answers[shared.places[0]] = answer
     outcomes += recorder.record(unrecorded)
-    purses.save()
+    books.save()
     return replace(made, answers=answers), outcomes

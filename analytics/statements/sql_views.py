@@ -1,60 +1,25 @@
-"""Database views of statements: closed months from their tables, open ones summed up from the ledger.
+"""SQL of the database views of statements: closed months from their tables, open ones summed up from the ledger."""
 
-SQLite cannot rename a table used by a view, and PostgreSQL cannot change its columns. So SQLite drops the views before
-all migrations. PostgreSQL drops and restores them in the transaction of each migration that might do so, and replaces
-them in one transaction afterwards: a running service always finds views.
-"""
-
-from collections.abc import Sequence
 from datetime import date, datetime
 from functools import lru_cache
 
-from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.backends.utils import CursorWrapper
-from django.db.migrations import AddConstraint, AddField, Migration, RunPython, RunSQL
-from django.db.migrations.operations.models import IndexOperation
-from django.db.migrations.state import StateApps
 
 from analytics.models.entries import KIND, Side, moved_into
 from analytics.models.revenue import EntryType
 from analytics.models.statements import ClosedLine, ClosedStatement
-from kit.storage.lock_waits import until_unlocked
-from kit.storage.row_changes import ChangeRows
 from kit.values.calendar import first_of_month, zone_named
-
-HARMLESS = (AddField, AddConstraint, IndexOperation, ChangeRows)  # unless they are undone
-Plan = Sequence[tuple[Migration, bool]]  # with whether it is undone
 
 LINE_COLUMNS = ", ".join(field.attname for field in ClosedLine._meta.concrete_fields)
 STATEMENT_COLUMNS = ", ".join(
     field.attname for field in ClosedStatement._meta.concrete_fields if field.name != "closed_at"
 )
-TABLES = {
-    "accounts_account",
-    "analytics_entry",
-    "analytics_ledgerentry",  # views of entries, as the next two names in earlier migrations are tables
-    "analytics_payment",
-    "analytics_walletentry",
-    "analytics_statementbook",
-    "analytics_closedstatement",
-    "analytics_closedline",
-}
-NAMES = (
-    "analytics_balancechange",
-    "analytics_statement",
-    "analytics_openstatement",
-    "analytics_statementline",
-    "analytics_openline",
-)
-
 MONTH_OF = "month_of_account"  # a function that SQLite's connections have: that of kit.values.calendar.Months
 
 # SQL that differs by vendor, such as the first entry's id, its month, and a statement's id. The latter has 2 bytes for
 # the month's number, 6 for the unit, padded with zeros, and 8 for the requester's number or, for entries without a
 # requester, the end of the account's id, whose first bit is always set. So ids sort by month.
-PARTS = {
+SQL_OF_VENDOR = {
     "postgresql": {
         "first_id": 'min(entry.id::text COLLATE "C")::uuid',
         "month": """CASE WHEN account.time_zone_since IS NULL OR entry.created >= account.time_zone_since
@@ -84,11 +49,11 @@ PARTS = {
     },
 }
 # Accounts with their open months. Bounds of `created` by account are for the index ledger_newest_first.
-OPEN = "accounts_account account LEFT JOIN analytics_statementbook book ON book.account_id = account.id"
-OPEN_ENTRIES = f"""{OPEN}
+ACCOUNTS_WITH_BOOKS = "accounts_account account LEFT JOIN analytics_statementbook book ON book.account_id = account.id"
+OPEN_ENTRIES = f"""{ACCOUNTS_WITH_BOOKS}
     JOIN analytics_entry entry
       ON entry.account_id = account.id AND entry.created >= coalesce(book.closed_until, {{never}})"""
-OPEN_CREDIT = f"""{OPEN}
+OPEN_CREDIT = f"""{ACCOUNTS_WITH_BOOKS}
     JOIN analytics_wallet wallet ON wallet.account_id = account.id
     JOIN analytics_walletentry entry
       ON entry.wallet_id = wallet.id AND entry.created >= coalesce(book.closed_until, {{never}})"""
@@ -104,7 +69,7 @@ GROUP BY account.id, entry.requester_id, {{month}}, entry.currency, entry.type, 
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""  # noqa: S608 - made of constants
 # Entries and changes of wallets in open months, by kind. No two tables share a kind. `lines` are those of OPEN_LINES,
 # which are counted here because their groups take longer than the sums.
-ENTRIES = f"""
+SUMS_BY_KIND = f"""
     SELECT account.id AS account_id, entry.requester_id, {{month}} AS month, entry.currency, {KIND} AS kind,
       sum(entry.amount) AS amount, count(*) AS entries,
       count(*) FILTER (WHERE {CHARGES} AND entry.type <> 'usage')
@@ -115,7 +80,7 @@ ENTRIES = f"""
     SELECT account.id, entry.requester_id, {{month}}, wallet.unit, entry.type, sum(entry.amount), 0, 0
     FROM {OPEN_CREDIT}
     GROUP BY 1, 2, 3, 4, 5"""  # noqa: S608 - made of constants
-CREDIT = "'grant', 'carry', 'spend', 'expire', 'void', 'refund'"
+KINDS_OF_CREDIT = "'grant', 'carry', 'spend', 'expire', 'void', 'refund'"
 # Each figure of a month is a sum over kinds.
 FIGURES = {
     "licenses": "sum(amount) FILTER (WHERE kind = 'license')",
@@ -132,13 +97,13 @@ FIGURES = {
     "spent": "-sum(amount) FILTER (WHERE kind = 'spend')",
     "expired": "-sum(amount) FILTER (WHERE kind IN ('expire', 'void'))",
     "refunded": "sum(amount) FILTER (WHERE kind = 'refund')",
-    "wallets": f"count(*) FILTER (WHERE kind IN ({CREDIT}))",
+    "wallets": f"count(*) FILTER (WHERE kind IN ({KINDS_OF_CREDIT}))",
     "decisions": "sum(entries) FILTER (WHERE kind = 'usage')",
     "lines": "sum(lines)",
 }
-SUMS = ", ".join(f"coalesce({sum_}, 0) AS {name}" for name, sum_ in FIGURES.items())
-SAME = "PARTITION BY account_id, requester_id, currency ORDER BY month"
-FORMER = """coalesce((
+FIGURE_COLUMNS = ", ".join(f"coalesce({sum_}, 0) AS {name}" for name, sum_ in FIGURES.items())
+OF_ONE_REQUESTER_BY_MONTH = "PARTITION BY account_id, requester_id, currency ORDER BY month"
+LAST_CLOSED = """coalesce((
       SELECT {0} FROM analytics_closedstatement former
       WHERE former.account_id = figures.account_id AND former.currency = figures.currency
         AND coalesce(former.requester_id, 0) = coalesce(figures.requester_id, 0)
@@ -154,13 +119,13 @@ SELECT {{statement_id}} AS id, account_id, requester_id, month, currency, before
   wallets + credit_before + credit_earlier <> 0 AS has_wallet,
   decisions{{count}} AS decisions, lines{{count}} AS lines
 FROM (
-  SELECT figures.*, {FORMER.format("closing")} AS before, {FORMER.format("credit_closing")} AS credit_before,
-    sum(owed) OVER ({SAME}) - owed AS earlier,
-    sum(granted - spent - expired + refunded) OVER ({SAME})
+  SELECT figures.*, {LAST_CLOSED.format("closing")} AS before, {LAST_CLOSED.format("credit_closing")} AS credit_before,
+    sum(owed) OVER ({OF_ONE_REQUESTER_BY_MONTH}) - owed AS earlier,
+    sum(granted - spent - expired + refunded) OVER ({OF_ONE_REQUESTER_BY_MONTH})
       - granted + spent + expired - refunded AS credit_earlier
   FROM (
-    SELECT account_id, requester_id, month, currency, {SUMS}
-    FROM ({ENTRIES}
+    SELECT account_id, requester_id, month, currency, {FIGURE_COLUMNS}
+    FROM ({SUMS_BY_KIND}
     ) entries
     GROUP BY account_id, requester_id, month, currency
   ) figures
@@ -184,6 +149,14 @@ UNION ALL SELECT account.id, entry.requester_id, entry.currency, sum({moved_into
 FROM {OPEN_ENTRIES} GROUP BY 1, 2, 3
 UNION ALL SELECT account.id, entry.requester_id, wallet.unit, 0, 0, sum(entry.amount)
 FROM {OPEN_CREDIT} GROUP BY 1, 2, 3"""  # noqa: S608
+# By name, in the order of their creation: later ones read earlier ones.
+VIEWS = {
+    "analytics_openline": OPEN_LINES,
+    "analytics_statementline": LINES,
+    "analytics_openstatement": OPEN_STATEMENTS,
+    "analytics_statement": STATEMENTS,
+    "analytics_balancechange": BALANCE_CHANGES,
+}
 
 
 def add_functions(connection: BaseDatabaseWrapper, **options: object) -> None:
@@ -206,72 +179,3 @@ def month_of_minute(minute: str, zone: str) -> str:
 
 def local_date(minute: str, zone: str) -> date:
     return datetime.fromisoformat(f"{minute}+00:00").astimezone(zone_named(zone)).date()
-
-
-def drop_views(using: str = "default", plan: Plan = (), **options: object) -> None:
-    """Drop the views before migrations that may change columns of their tables, if possible only for each of them."""
-    connection = connections[using]
-    is_postgresql = connection.vendor == "postgresql"
-    changing = [one for one in plan if changes_tables([one]) or not is_postgresql]
-    if is_postgresql and all(migration.atomic and not is_undone for migration, is_undone in changing):
-        for migration, _ in changing:
-            without_views(migration)
-    elif changing:
-        with connection.cursor() as cursor:
-            drop_all(cursor)
-
-
-def without_views(migration: Migration) -> None:
-    """Let a migration drop the views first and restore them last, in its transaction."""
-    definitions: dict[str, str] = {}
-
-    def drop(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-        with schema_editor.connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT viewname, definition FROM pg_views WHERE schemaname = current_schema() AND viewname = ANY(%s)",
-                [list(NAMES)],
-            )
-            definitions.update(cursor.fetchall())
-            drop_all(cursor)
-
-    def restore(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-        with schema_editor.connection.cursor() as cursor:
-            for name in reversed(NAMES):
-                if name in definitions:
-                    cursor.execute(f"CREATE VIEW {name} AS {definitions[name]}")
-
-    vars(migration)["operations"] = [RunPython(drop), *migration.operations, RunPython(restore)]
-
-
-def changes_tables(plan: Plan) -> bool:
-    """Whether migrations change columns of a table that the views read, or run code of this app, which might."""
-    return any(
-        migration.app_label == "analytics"
-        if isinstance(operation, RunPython | RunSQL)
-        else f"{migration.app_label}_{getattr(operation, 'model_name', '').lower()}" in TABLES
-        for migration, is_undone in plan
-        for operation in migration.operations
-        if is_undone or not isinstance(operation, HARMLESS)
-    )
-
-
-def make_views(using: str = "default", plan: Plan = (), **options: object) -> None:
-    """Create the views after migrations, or replace them. Does nothing unless their tables exist."""
-    connection = connections[using]
-    with connection.cursor() as cursor:
-        there = {one.name for one in connection.introspection.get_table_list(cursor)}
-    if ("analytics_statement" in there and not plan) or not there >= TABLES:
-        return
-
-    def replace_all() -> None:
-        with transaction.atomic(using=using), connection.cursor() as cursor:
-            drop_all(cursor)
-            for view in (OPEN_LINES, LINES, OPEN_STATEMENTS, STATEMENTS, BALANCE_CHANGES):
-                cursor.execute(view.format(**PARTS[connection.vendor]))
-
-    until_unlocked(replace_all)
-
-
-def drop_all(cursor: CursorWrapper) -> None:
-    for name in NAMES:
-        cursor.execute(f"DROP VIEW IF EXISTS {name}")

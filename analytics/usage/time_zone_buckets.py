@@ -38,25 +38,33 @@ def counts_before(accounts: Sequence[str], window: Window) -> dict[datetime, Cou
         for bucket in window.buckets()
         if bucket.minute and window.start < bucket < window.end
     }
-    counts = "count(*), sum(CASE coalesce(reason, '') WHEN '' THEN 1 ELSE 0 END)"
-    rows = sums_of_parts(accounts, bucket_by_hour, "analytics_accessevent", "created", counts)
+    sums_sql = "count(*), sum(CASE coalesce(reason, '') WHEN '' THEN 1 ELSE 0 END)"
+    rows = sums_of_parts(accounts, bucket_by_hour, "analytics_accessevent", "created", sums_sql)
     return {after: (int(requests), int(allowed)) for after, requests, allowed in rows}
 
 
 def sums_of_parts(
-    accounts: Sequence[str], parts: Mapping[datetime, datetime], table: str, moment: str, sums: str, group: str = ""
+    accounts: Sequence[str],
+    parts: Mapping[datetime, datetime],
+    table: str,
+    time_column: str,
+    sums_sql: str,
+    group_sql: str = "",
 ) -> list[tuple[datetime, Any, Any]]:
-    """Return the sums over the rows of each part of time, which has its end by its beginning, by `group` if given."""
+    """Return the sums over the table's rows of each part of time. `parts` are ends by beginnings.
+
+    `sums_sql` and `group_sql` are lists of SQL expressions; the latter ends with a comma.
+    """
     if not parts:
         return []
     condition, owners = accounts_condition(accounts)
     ranges = ", ".join([dialect().range] * len(parts))
     edges: list[Parameter] = [edge for pair in parts.items() for edge in pair]
     statement = f"""WITH part (first, after) AS (VALUES {ranges})
-        SELECT part.after, {group}{sums}
+        SELECT part.after, {group_sql}{sums_sql}
         FROM part JOIN (SELECT * FROM {table} WHERE {condition}) entry
-          ON entry.{moment} >= part.first AND entry.{moment} < part.after
-        GROUP BY {group}part.after"""  # noqa: S608 - made of constants
+          ON entry.{time_column} >= part.first AND entry.{time_column} < part.after
+        GROUP BY {group_sql}part.after"""  # noqa: S608 - made of constants
     with reading_connection().cursor() as cursor:
         cursor.execute(statement, [*map(adapt, edges), *owners])
         return [(as_moment(after), first, second) for after, first, second in cursor.fetchall()]
