@@ -180,11 +180,9 @@ def test_only_the_own_account_finds_an_item_and_a_requester(account, other_accou
     assert owner.requesters["org_acme"].pk
 
 
-def test_malformed_item_ids_find_nothing(account):
-    for content_id in [NO_ITEM, "cnt_no", "NULL", "", '{"}', "cnt_8" + 25 * "z", "pol_" + 26 * "0"]:
-        assert found_on_the_loop(wanted(account, by_id(content_id))) == [
-            LookupResult(current_epoch(account.pk), {}, {})
-        ]
+@pytest.mark.parametrize("content_id", [NO_ITEM, "cnt_no", "NULL", "", '{"}', "cnt_8" + 25 * "z", "pol_" + 26 * "0"])
+def test_malformed_item_ids_find_nothing(account, content_id):
+    assert found_on_the_loop(wanted(account, by_id(content_id))) == [LookupResult(current_epoch(account.pk), {}, {})]
 
 
 def test_a_deleted_item_is_not_found_and_decides_no_page(account, site, policy):
