@@ -68,7 +68,9 @@ def with_references(field: str) -> Callable[[list[str]], Q]:
     """Return the filter of a column by ids of resources, which has references to customers."""
 
     def has_one_of(ids: list[str]) -> Q:
-        references = [person.reference for person in read_people(Q(requester_id__in=ids))]
+        accounts = apps.get_model("accounts", "Account").objects.values("pk")  # the index of own ids begins with it
+        people = read_people(Q(account__in=accounts, requester_id__in=ids))
+        references = [person.reference for person in people]
         return Q(**{f"{field}__in": ids + references})
 
     return has_one_of

@@ -9,7 +9,7 @@ class AnalyticsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from analytics import event_objects  # noqa: F401, PLC0415 - registers them
+        from analytics import registrations  # noqa: F401, PLC0415 - registers them
         from analytics.archive import system_checks  # noqa: F401, PLC0415 - as above
         from analytics.statements import database  # noqa: PLC0415 - as above, once the app is there
 

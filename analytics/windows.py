@@ -12,8 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 
 from kit.http.errors import InvalidRequest
 from kit.values.calendar import first_of_month, start_of_day, zone_named
-from kit.values.shown import MAX_SHOWN
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import MAX_SHOWN, did_you_mean
 from kit.values.time_zones import parse_zone_name
 from kit.values.timestamps import MOMENT_SCHEMA, match_date, parse_date, parse_timestamp, render_timestamp
 

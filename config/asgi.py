@@ -11,10 +11,13 @@ import os
 import sys
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import django
 from django.conf import settings
+from django.db.models import Model
+from django.http import QueryDict
+from django.urls import Resolver404, resolve
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
@@ -27,14 +30,14 @@ from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
 from config.server.thread_pools import Threads, identity  # noqa: E402
 from config.wsgi import application as django_application  # noqa: E402
-from kit import statements  # noqa: E402
+from kit import statement_timeout  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.error_replies import as_api_error  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
 from kit.http.header_limits import LIMITS, check_lengths  # noqa: E402
 from kit.http.request_ids import request_id, valid_request_id  # noqa: E402
-from kit.rest.heavy import action_of, is_heavy, view_at  # noqa: E402
+from kit.rest.export import wanted_format  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head  # noqa: E402
 from licensing.access.event_loop.metrics import BATCH, CHECK, sample  # noqa: E402
@@ -42,6 +45,7 @@ from licensing.edge.application import ForwardApplication  # noqa: E402
 
 if TYPE_CHECKING:
     from config.tracing import Tracing
+    from kit.rest.views import ApiViewSet
 
 logger = logging.getLogger(__name__)
 
@@ -107,11 +111,45 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_with_django(scope, receive, send)
 
 
+def view_at(path: str) -> Any:
+    """Return the view of a path, or None."""
+    try:
+        return resolve(path).func
+    except Resolver404:
+        return None
+
+
+def action_of(view: Any, method: str) -> str | None:
+    """Return the action of an API endpoint for this method, or None for other views and methods."""
+    action: str | None = getattr(view, "actions", {}).get("get" if method == "HEAD" else method.lower())
+    return action
+
+
+def is_heavy(view: Any, method: str, query: bytes, accept: str) -> bool:
+    """Whether a request to a view is heavy, judged by its action, query and `Accept`.
+
+    A viewset names its heavy actions in `heavy`. Exports of a list, and lists with `count=exact`, are always heavy.
+    """
+    endpoint: type[ApiViewSet[Model]] | None = getattr(view, "cls", None)
+    if endpoint is None:
+        return getattr(view, "heavy", False)
+    action = action_of(view, method)
+    if action in endpoint.heavy or (action in endpoint.listing and b"count=exact" in query):
+        return True
+    if action not in endpoint.exportable:
+        return False
+    try:
+        return wanted_format(QueryDict(query), accept) != "json"
+    except InvalidRequest:
+        return False
+
+
 async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     head = Head(scope, checks.proxies)
     who = head.header(b"authorization"), head.address
     try:
-        check_lengths(head.too_long, head.query)
+        if head.too_long or head.query:
+            check_lengths(head.too_long, head.query)
         body = await take_body(scope, receive)
     except Disconnected:
         return
@@ -139,7 +177,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
     seconds = settings.HEAVY_STATEMENT_SECONDS if is_long or not is_api else settings.STATEMENT_SECONDS
     reads = method in ("GET", "HEAD") or (is_long and is_api)  # reads may be given up once their client has left
     is_awaited = scope.get("extensions", {}).get("is_awaited") if reads else None
-    token = statements.bound.set(statements.Bound(seconds, is_awaited))
+    token = statement_timeout.bound.set(statement_timeout.Bound(seconds, is_awaited))
     try:
         await threads.serve(complete, body.file, receive, send, thread_pool_owner(*who), body.in_memory, prepare)
     except Disconnected:
@@ -157,7 +195,7 @@ async def serve_with_django(scope: Scope, receive: Receive, send: Send) -> None:
             request_id.reset(id_token)
     finally:
         body.close()
-        statements.bound.reset(token)
+        statement_timeout.bound.reset(token)
 
 
 async def refuse(error: ApiError, head: Head, send: Send, *, close: bool = True) -> None:

@@ -9,10 +9,9 @@ from django.utils.cache import patch_vary_headers
 from django.views import defaults
 
 from config.pages import render_page
-from kit.http.error_pages import error_answer, is_for_browser, nothing_at
+from kit.http.error_pages import error_answer, is_for_browser, nothing_at, unknown_host
 from kit.http.error_replies import as_api_error, error_response
 from kit.http.errors import ApiError, InternalError, ServiceUnavailable
-from kit.http.middleware import unknown_host
 from kit.storage.outage_causes import is_outage
 
 if settings.ADMIN:

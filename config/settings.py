@@ -7,10 +7,10 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import admin_settings, database_settings, log_settings, openapi_settings
+from config import admin_settings, database_settings, openapi_settings
 from config.server_settings import *  # noqa: F403 - each of its names is a setting
 from config.server_settings import HEAVY_THREADS, THREADS
-from kit.environ import env, env_bool, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
+from kit.environ import env, env_bool, env_choice, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
 from kit.private_files import private_directory, remove_group_and_other_permissions
 from kit.telemetry.reserved_files import use_reserved_files
@@ -126,7 +126,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
-    "kit.http.middleware.RequestMiddleware",
+    "kit.http.client_addresses.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "accounts.limits.throttling.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -244,4 +244,26 @@ ACCESS_LOG = env_bool("ACCESS_LOG")
 # enables traces, if the `tracing` packages are installed
 OTEL_EXPORTER_OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT")
 
-LOGGING = log_settings.LOGGING
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {
+        "request_id": {"()": "kit.http.request_ids.RequestIdFilter"},
+        "outages": {"()": "kit.storage.outage_causes.PoolFilter"},
+    },
+    "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env_choice("LOG_FORMAT", "line", "json"),
+            "filters": ["request_id"],
+        },
+    },
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "django.request": {"level": "ERROR"},
+        "psycopg.pool": {"filters": ["outages"]},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # anyone can cause it; answered with 400
+    },
+}

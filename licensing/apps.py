@@ -6,5 +6,5 @@ class LicensingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from licensing import event_objects  # noqa: F401, PLC0415 - registers them
+        from licensing import registrations  # noqa: F401, PLC0415 - registers them
         from licensing.visits import system_checks  # noqa: F401, PLC0415 - as above

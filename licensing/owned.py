@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from kit.storage.prepared import Columns, key_share, prepare, prepared_cursor
+from kit.storage.loading import Columns, key_share, prepare, prepared_cursor
 from kit.values import ids
 
 Row = Sequence[Any]

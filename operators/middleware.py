@@ -13,7 +13,7 @@ from kit.actors import SYSTEM, acting_as, current_actor
 from kit.http.content_security import content_security_policy
 from kit.http.error_pages import error_page
 from kit.http.error_replies import as_api_error
-from kit.statements import was_ended
+from kit.statement_timeout import was_ended
 from operators.access.key_pages import drop_query
 from operators.login.session_end import ADMIN_PATH
 from operators.staff.time_zone import operator_zone

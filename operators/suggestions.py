@@ -21,7 +21,7 @@ from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import request_scope
 from operators.base.suggesting import SuggestionKind
-from operators.licenses.question import known_types
+from operators.licenses.effects import known_types
 from operators.policies.linked_items import known_permissions
 
 MAX_SUGGESTIONS = 10

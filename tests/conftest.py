@@ -17,7 +17,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.keys.callers import known_grants
 from accounts.models import Account
-from kit import statements
+from kit import statement_timeout
 from kit.rest.lists import counting
 from licensing.access.tokens.signing import forget_signer
 from licensing.edge.publishing import current_terms
@@ -182,6 +182,6 @@ def anonymous(db: None, connect: Connect) -> ApiClient:
 @pytest.fixture
 def for_nobody() -> Iterator[None]:
     """Simulate a client that has disconnected."""
-    token = statements.bound.set(statements.Bound(30, is_awaited=lambda: False))
+    token = statement_timeout.bound.set(statement_timeout.Bound(30, is_awaited=lambda: False))
     yield
-    statements.bound.reset(token)
+    statement_timeout.bound.reset(token)

@@ -126,11 +126,11 @@ def record_all(changes: Iterable[Change | None]) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise AssertionError("An audit entry belongs into the transaction of its change.")
     effective = [change for change in changes if change is not None]
-    events = [change.event() for change in effective]  # before the entries have references in place of ids
     entries = [change.entry for change in effective]
-    conceal(entries)
+    events = [event for change in effective if (event := change.event()) is not None]
+    conceal([*entries, *events])  # together, because both need the same customers' keys
     AuditEntry.objects.bulk_create(entries, batch_size=BATCH_ROWS)
-    recording.write_events([event for event in events if event is not None])
+    recording.write_events(events)
 
 
 def client_address_text(request: HttpRequest) -> str | None:

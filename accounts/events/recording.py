@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
 from accounts.events.models import Event
-from accounts.events.types import BY_NAME, Changes, event_type_for
+from accounts.events.types import TYPES, Changes, EventType
 from accounts.people import conceal
 from kit.http.rendering import render_json
 
@@ -78,13 +78,21 @@ def build_event(
     account_id: str | None, action: str, resource: Resource, changes: Changes, *, is_update: bool
 ) -> Event | None:
     """Build the event of an audited change; None if its action has no event."""
-    name = event_type_for(action, changes)
-    if name is None or account_id is None:
+    event_type = find_event_type(action, changes)
+    if event_type is None or account_id is None:
         return None
-    event_object = objects[BY_NAME[name].object]
+    event_object = objects[event_type.object]
     previous = event_object.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
     object_id = str(getattr(resource, "public_id", resource.pk))
-    return build(account_id, name, object_id, event_object.show(resource), previous)
+    return build(account_id, event_type.name, object_id, event_object.show(resource), previous)
+
+
+def find_event_type(action: str, changes: Changes) -> EventType | None:
+    """Return the event type of a change, or None."""
+    for event_type in TYPES:
+        if event_type.action == action and (event_type.when is None or event_type.when(changes)):
+            return event_type
+    return None
 
 
 def build(

@@ -199,14 +199,6 @@ PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED})
 EXPLICIT_ONLY_TYPES = [event_type.name for event_type in TYPES if event_type.must_be_named]
 
 
-def event_type_for(action: str, changes: Changes) -> str | None:
-    """Return the event type of a change, or None."""
-    for event_type in TYPES:
-        if event_type.action == action and (event_type.when is None or event_type.when(changes)):
-            return event_type.name
-    return None
-
-
 def covers(pattern: str, name: str) -> bool:
     """Whether a pattern (`*`, a group such as `content.*`, or a type) includes the type."""
     if pattern == "*":

@@ -19,12 +19,12 @@ from rest_framework.request import Request
 
 from accounts.keys import keytext
 from accounts.keys.bounds import rate_limit_window
-from accounts.keys.models import POSTGRESQL, SQLITE, ApiKey, KeyType
+from accounts.keys.models import ALL, POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
-from kit.http.errors import HostNotAllowed, InvalidApiKey, IpNotAllowed, MissingApiKey
+from kit.http.errors import HostNotAllowed, InsufficientPermissions, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.storage.by_database import by_database
 from kit.storage.light_tasks import run_blocking
-from kit.storage.prepared import prepared_cursor
+from kit.storage.loading import prepared_cursor
 from kit.values import ids
 from kit.values.networks import Address, Network
 
@@ -106,6 +106,14 @@ class Grant(Struct, frozen=True):
         """Raise IpNotAllowed if the key's allowlist excludes the address."""
         if self.networks and (address is None or not any(address in network for network in self.networks)):
             raise IpNotAllowed(f"The address {address or 'of this request'} is not in this key's allowlist.")
+
+    def allows(self, permission: str) -> bool:
+        return permission in self.permissions or ALL in self.permissions
+
+    def require(self, permission: str) -> None:
+        """Raise InsufficientPermissions, naming the permission, if the key lacks it."""
+        if not self.allows(permission):
+            raise InsufficientPermissions(f"This key lacks the permission {permission}.")
 
     def check_host(self, host: str) -> None:
         """Raise HostNotAllowed if the key's list excludes the host, which is in normal form."""

@@ -9,8 +9,8 @@ from datetime import datetime
 from ipaddress import ip_network
 from typing import TypedDict
 
-from accounts.keys.models import ApiKey
-from accounts.keys.permissions import NEVER_PUBLIC, allows
+from accounts.keys.models import ALL, ApiKey
+from accounts.keys.permissions import NEVER_PUBLIC
 from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.values.networks import lies_within, merge_networks
 from kit.values.timestamps import render_timestamp
@@ -103,7 +103,7 @@ def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Boun
     its creator.
     """
     for permission in permissions:
-        if not allows(frozenset(creator.permissions), permission):
+        if permission not in creator.permissions and ALL not in creator.permissions:
             raise InsufficientPermissions(f"A key cannot grant {permission}, which it lacks itself.")
     end = bounds["expires_at"]
     if creator.expires_at is not None and (end is None or end > creator.expires_at):

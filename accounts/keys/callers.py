@@ -11,7 +11,6 @@ from msgspec import Struct
 from accounts.keys import states
 from accounts.keys.authentication import Grant, name_in_cache, reload_grant
 from accounts.keys.models import ApiKey
-from accounts.keys.permissions import require
 from kit.http.errors import ApiError, ClientGone, IpNotAllowed, MissingApiKey
 from kit.storage.light_tasks import run_blocking
 from kit.values.networks import Address
@@ -202,7 +201,7 @@ class GrantSteps(Steps):
             self.grant.check_address(self.address)
 
     def authorize(self) -> None:
-        require(self.grant, self.permission)
+        self.grant.require(self.permission)
 
 
 class Readmission(GrantSteps):

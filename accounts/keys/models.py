@@ -7,6 +7,8 @@ from accounts.plans.models import Account
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
+ALL = "*"  # the permission that includes all others
+
 
 class KeyType(models.TextChoices):
     SECRET = "secret"  # noqa: S105 - the name of a type

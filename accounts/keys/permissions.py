@@ -6,6 +6,7 @@ from django.db.models import Model
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from accounts.keys.models import ALL
 from kit.http.errors import InsufficientPermissions
 
 if TYPE_CHECKING:  # DRF's views import this module
@@ -13,7 +14,6 @@ if TYPE_CHECKING:  # DRF's views import this module
 
     from kit.rest.views import ApiViewSet
 
-ALL = "*"
 PERMISSIONS = {
     "content:read": "Read content",
     "content:write": "Create, update and delete content",
@@ -36,24 +36,13 @@ DEFAULTS = {"secret": [ALL], "public": ["content:read", "policies:read"]}
 NEVER_PUBLIC = frozenset({"audit:read"})
 
 
-def allows(granted: frozenset[str], permission: str) -> bool:
-    return ALL in granted or permission in granted
-
-
 class KeyGrant(Protocol):
     """A key's grant (accounts.keys.authentication.Grant)."""
 
     @property
-    def permissions(self) -> frozenset[str]: ...
-
-    @property
     def is_public(self) -> bool: ...
 
-
-def require(grant: KeyGrant, permission: str) -> None:
-    """Raise InsufficientPermissions, naming the permission, if the key lacks it."""
-    if not allows(grant.permissions, permission):
-        raise InsufficientPermissions(f"This key lacks the permission {permission}.")
+    def require(self, permission: str) -> None: ...
 
 
 class KeyHasPermission(BasePermission):
@@ -61,12 +50,11 @@ class KeyHasPermission(BasePermission):
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         guarded = cast("ApiViewSet[Model]", view)
-        needed = guarded.required_permissions()
         if guarded.action not in guarded.permissions_required:
             raise AssertionError(f"{type(view).__name__} names no permission for {guarded.action}")
         grant = cast(KeyGrant, request.auth)
-        for permission in needed:
-            require(grant, permission)
+        for permission in guarded.required_permissions():
+            grant.require(permission)
         if guarded.action in guarded.for_secret_keys and grant.is_public:
             raise InsufficientPermissions("A public key cannot call this endpoint. Use a secret key.")
         return True

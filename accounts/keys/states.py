@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import F, Q
 
-from accounts.keys.models import ApiKey
-from accounts.keys.permissions import ALL, PERMISSIONS
+from accounts.keys.models import ALL, ApiKey
+from accounts.keys.permissions import PERMISSIONS
 from kit.values.numbers import count_text
 
 UNUSED_FOR = timedelta(days=90)

@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.plans.models import Account, EpochChange
-from kit.storage.prepared import key_share, prepare, prepared_cursor
+from kit.storage.loading import key_share, prepare, prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values import ids
 

@@ -122,7 +122,7 @@ def claim(account_id: str, key: str, digest: bytes) -> IdempotencyRecord | None:
     account = Account._meta.pk.get_db_prep_value(account_id, connection)
     try:
         with transaction_lock_timeout(f"{WAIT_SECONDS}s"), connection.cursor() as cursor:
-            lock_key(account_id, key)
+            lock_name(lock_name_for(account_id, key))  # checks skip locked keys instead of waiting for the row
             cursor.execute(CLAIM_KEY, [account, key, digest, b"", created, oldest])
             is_claimed = cursor.fetchone() is not None
     except OperationalError as error:
@@ -139,11 +139,6 @@ def keep_reply(
     """Store the encrypted reply of the claimed key."""
     claimed = IdempotencyRecord.objects.filter(account_id=account_id, key=key)
     claimed.update(status=status, reply=reply, headers=headers)
-
-
-def lock_key(account_id: str, key: str) -> None:
-    """Lock the key until the transaction ends. Checks skip locked keys instead of waiting for the row."""
-    lock_name(lock_name_for(account_id, key))
 
 
 def lock_name_for(account_id: str, key: str) -> str:

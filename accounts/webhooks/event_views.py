@@ -15,8 +15,8 @@ from accounts.people import with_references
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint
-from accounts.webhooks.readable_events import readable_types, require_read_permissions
 from accounts.webhooks.serializers import RedeliverySerializer
+from accounts.webhooks.services import readable_types, require_read_permissions
 from kit.http.errors import NotFound, ValidationFailed
 from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp
 from kit.rest.lists.windows import WindowedPagination

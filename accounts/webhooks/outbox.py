@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts.events.models import Event
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
-from kit.storage.prepared import Columns, prepare, prepared_cursor
+from kit.storage.loading import Columns, prepare, prepared_cursor
 
 BATCH_ROWS = 500
 # Every change reads these, so they exclude secrets and headers.

@@ -1,6 +1,6 @@
 """Operations on webhook endpoints and events, for endpoints, commands and the admin."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -11,11 +11,12 @@ from accounts.auditing import audit
 from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.recording import objects
-from accounts.events.types import PING
+from accounts.events.types import BY_NAME, PERMISSIONS, PING, TYPES, covered_by
+from accounts.keys.authentication import Grant
 from accounts.plans.models import Account
 from accounts.webhooks import outbox, secrets
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
-from kit.http.errors import ValidationFailed
+from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.outbound.destinations import DestinationRefused, check_url
 from kit.rest.resources import find
 
@@ -172,3 +173,22 @@ def send_once(event: Event, endpoint: WebhookEndpoint) -> None:
     locked.state = DeliveryState.WAITING
     locked.due_at = timezone.now()
     locked.save(update_fields=["is_single", "state", "due_at"])
+
+
+# --- What a key may see ----------------------------------------------------------------------------------------------
+
+
+def readable_types(grant: Grant) -> list[str]:
+    """Return the types of event that the key may see."""
+    return [event_type.name for event_type in TYPES if grant.allows(PERMISSIONS[event_type.object])]
+
+
+def require_read_permissions(grant: Grant, patterns: Iterable[str]) -> None:
+    """Raise InsufficientPermissions, naming the first one missing, if the key may not see every event they cover."""
+    for name in covered_by(patterns):
+        permission = PERMISSIONS[BY_NAME[name].object]
+        if not grant.allows(permission):
+            raise InsufficientPermissions(
+                f"This key lacks the permission {permission}, which an endpoint that receives {name} needs. "
+                "Use an endpoint with narrower `events`, or a key with that permission."
+            )

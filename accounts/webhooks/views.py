@@ -12,7 +12,6 @@ from accounts.events.serializers import EventSerializer
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import recovery, services
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
-from accounts.webhooks.readable_events import require_read_permissions
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from accounts.webhooks.serializers import (
     DeletedEndpointSerializer,
@@ -21,6 +20,7 @@ from accounts.webhooks.serializers import (
     WebhookAttemptSerializer,
     WebhookEndpointSerializer,
 )
+from accounts.webhooks.services import require_read_permissions
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, boolean, identifier, timestamp
 
 

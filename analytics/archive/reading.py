@@ -24,7 +24,7 @@ from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.month_file import MonthFile, open_month
 from analytics.events.partitions import month_start
-from kit import statements
+from kit import statement_timeout
 from kit.http.error_replies import check_client_connected, took_too_long
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Position
@@ -197,7 +197,7 @@ class ArchiveQuery(Struct, frozen=True):
 def check_time(began: float) -> None:
     """Raise ServiceUnavailable if reading takes longer than a statement may, or ClientGone."""
     check_client_connected()
-    bound = statements.bound.get()
+    bound = statement_timeout.bound.get()
     if bound is not None and monotonic() - began > bound.seconds:
         raise took_too_long()
 

@@ -10,10 +10,18 @@ from accounts.auditing import audit
 from accounts.plans import epochs
 from analytics.archive.lookup import find_archived_decision
 from analytics.ledger.entries import add_entries
-from analytics.ledger.refunds import Balance, Charge, balances, charge_of, charge_to_refund, check_refund, usage_id
+from analytics.ledger.refunds import (
+    Balance,
+    Charge,
+    balances,
+    charge_of,
+    charge_to_refund,
+    check_refund,
+    return_to_wallet,
+    usage_id,
+)
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from analytics.wallets.holders import unknown_requester
-from analytics.wallets.refunds import return_to_wallet
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.rest.resources import referred_model, unknown
 from kit.storage.reading import stored_now

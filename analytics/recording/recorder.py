@@ -14,8 +14,8 @@ from analytics.recording.batch import Batch
 from analytics.recording.entries import Case, Entry
 from analytics.recording.outcomes import RECORDED_WITHIN, RETRY, Outcome
 from analytics.recording.recorder_sqlite import record_on_sqlite
+from kit.storage.loading import prepared_cursor
 from kit.storage.postgresql.async_postgres import Parameter
-from kit.storage.prepared import prepared_cursor
 from kit.storage.sqlite_turns import turn_to_write
 from kit.telemetry.tracing import traced
 

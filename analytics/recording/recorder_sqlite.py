@@ -22,7 +22,7 @@ from analytics.recording.spending_sql import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
 from analytics.rollups.upserts import DECISION, ENTRY, EVERY_PART, REVENUE, USAGE, FirstParts
 from analytics.wallets.models import WalletEntryType
-from kit.storage.prepared import Parameter
+from kit.storage.loading import Parameter
 from kit.values.decimals import plain_millionths
 from kit.values.timestamps import as_django_writes
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_REVENUE, PENDING_USAGE
 from analytics.rollups.upserts import DECISION, ENTRY, USAGE, Rollup, dates, month_number
-from kit.storage.prepared import Parameter
+from kit.storage.loading import Parameter
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from analytics.rollups.drift import Difference, find_differences
 from analytics.rollups.upserts import REVENUE, USAGE, adapt, month_number
 from analytics.windows import YEARS, bucket_after, floor
 from kit.storage.by_database import by_database
-from kit.storage.prepared import Parameter, prepare
+from kit.storage.loading import Parameter, prepare
 
 CHUNK_ROWS = 1_000  # rows per transaction
 TABLE = "analytics_difference"

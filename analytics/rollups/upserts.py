@@ -14,7 +14,7 @@ from django.db import connection
 from analytics.models.usage import DAYS, MONTHS, HourlyUsage
 from kit.storage.adding import add_excluded
 from kit.storage.by_database import by_database
-from kit.storage.prepared import Parameter, prepare
+from kit.storage.loading import Parameter, prepare
 
 # SQL for the dates of a moment. `month` is the number that analytics.models.usage.Monthly has.
 POSTGRESQL_DATES = {

@@ -8,7 +8,7 @@ from typing import Any
 from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.usage.report_sql import dialect
 from analytics.windows import MICROSECOND, Window, floor
-from kit.storage.prepared import Parameter
+from kit.storage.loading import Parameter
 from kit.storage.replica import reading_connection
 
 HOUR = timedelta(hours=1)

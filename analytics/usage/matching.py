@@ -19,7 +19,7 @@ from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.subject_usage import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within
-from kit.storage.prepared import Parameter, prepare
+from kit.storage.loading import Parameter, prepare
 
 HOUR = timedelta(hours=1)
 ALLOWED = ""  # an outcome
@@ -67,7 +67,7 @@ class Selection(Struct, frozen=True):
     def cut(self, moment: datetime) -> datetime:
         """Return the start of such a period."""
         if self.keys is None:
-            return floor_hour(moment)
+            return floor(moment, "hour")
         return midnight(moment)
 
     def without_edges(self, moment: datetime) -> "tuple[Selection, list[tuple[datetime, datetime]]]":
@@ -235,7 +235,3 @@ class Parts:
 
     def key_values(self, keys: Keys) -> list[Parameter]:
         return [prepare(AccessEvent, f"{keys.subject}_id", value) for value in keys.values]
-
-
-def floor_hour(moment: datetime) -> datetime:
-    return floor(moment, "hour")

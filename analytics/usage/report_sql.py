@@ -14,7 +14,7 @@ from analytics.rollups.roll_up import PENDING_USAGE
 from analytics.rollups.upserts import accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 from kit.storage.by_database import by_database
-from kit.storage.prepared import Parameter
+from kit.storage.loading import Parameter
 
 TOP = 10
 

@@ -26,7 +26,7 @@ from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report_sql import dialect
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.http.errors import ServiceUnavailable
-from kit.storage.prepared import Parameter, prepare, prepared_cursor
+from kit.storage.loading import Parameter, prepare, prepared_cursor
 from kit.values import ids
 
 Subject = Literal["content", "requester"]

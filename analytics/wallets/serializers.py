@@ -16,8 +16,7 @@ from kit.rest.rows import RowSerializer, ShownRow
 from kit.rest.serializers import StrictSerializer
 from kit.values.amounts import plain, render_amount
 from kit.values.json_values import Rendered
-from kit.values.shown import MAX_SHOWN
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import MAX_SHOWN, did_you_mean
 from kit.values.timestamps import render_timestamp
 
 MAX_THRESHOLDS = 10

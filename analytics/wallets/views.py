@@ -16,7 +16,6 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.permissions import require
 from accounts.plans import epochs
 from accounts.viewsets import AccountViewSet
 from analytics.ledger.filters import UNIT
@@ -70,7 +69,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
 
     def check_replay(self, reply: bytes) -> None:
         if self.action == "add_grant" and orjson.loads(reply)["paid"] is not None:
-            require(self.grant, "revenue:write")
+            self.grant.require("revenue:write")
 
     def row_renderer(self, context: dict[str, object]) -> Callable[[Iterable[Any]], Sequence[Rendered]]:
         if self.action == "grants":
@@ -132,7 +131,7 @@ class WalletViewSet(AccountViewSet[Wallet]):
         """
         fields = {"kind": GrantKind.PAID.value, **self.validated(GrantSerializer)}
         if fields.get("paid") is not None:
-            require(self.grant, "revenue:write")
+            self.grant.require("revenue:write")
         grant, is_new = services.add_grant(self.wallet, fields)
         location = reverse("wallet-get-grant", args=[id, grant.pk])
         return self.with_tag(GrantSerializer(grant).data, 201 if is_new else 200, location=location)

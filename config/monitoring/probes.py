@@ -11,7 +11,7 @@ from config import schema
 from kit.http.bodies import Scope, Send
 from kit.http.rendering import render_json
 from kit.http.request_ids import valid_request_id
-from kit.statements import own_connection
+from kit.statement_timeout import own_connection
 from kit.storage import clocks
 from kit.storage.outage_causes import DISK_FULL, TIMEOUT, is_read_only, outage_cause, outages
 from kit.version import VERSION

@@ -1,13 +1,14 @@
-"""Addresses of clients, directly or through trusted proxies."""
+"""Addresses of clients, directly or through trusted proxies; the middleware that sets them, and request ids."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import cast
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
+from kit.http.request_ids import request_id, valid_request_id
 from kit.values.networks import Address, Network, unmap
 
 MAX_ADDRESS = 100  # characters, including brackets, scope, port and spaces
@@ -79,3 +80,27 @@ class AddressedRequest(HttpRequest):
 
 def get_client_address(request: HttpRequest) -> Address | None:
     return cast(AddressedRequest, request).client_address
+
+
+class RequestMiddleware:
+    """Set `request.client_address`, and `X-Request-Id` on every response.
+
+    A client may choose the id: 1-128 visible ASCII characters. X-Forwarded-Proto counts from trusted peers only.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+        self.proxies = TrustedProxies()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        peer, forwarded_for = request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR")
+        cast(AddressedRequest, request).client_address = self.proxies.client_of(peer, forwarded_for)
+        if "HTTP_X_FORWARDED_PROTO" in request.META and not self.proxies.is_trusted_peer(peer):
+            del request.META["HTTP_X_FORWARDED_PROTO"]
+        token = request_id.set(valid_request_id(request.headers.get("X-Request-Id", "")))
+        try:
+            response = self.get_response(request)
+            response["X-Request-Id"] = request_id.get()
+            return response
+        finally:
+            request_id.reset(token)

@@ -1,4 +1,4 @@
-"""HTML error pages, for browsers outside /v1; and answers for unknown paths."""
+"""HTML error pages, for browsers outside /v1; and answers for unknown hosts and paths."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.csrf import csrf_exempt
 
 from kit.http.error_replies import error_response
-from kit.http.errors import ApiError, NotFound
+from kit.http.errors import ApiError, InvalidRequest, NotFound
 from kit.values.suggestions import did_you_mean
 
 TITLES = {
@@ -47,6 +47,12 @@ def error_page(error: ApiError) -> bytes:
 
 IS_ID = re.compile(r"[a-z]{2,5}_[0-9a-zA-Z]{10,}").fullmatch
 MAX_PATH = 200  # characters of a path in an error
+MAX_HOST = 100  # characters of a host in an error
+
+
+def unknown_host(host: str) -> InvalidRequest:
+    """Return the error for a host that ALLOWED_HOSTS does not include."""
+    return InvalidRequest(f"Unknown host {host[:MAX_HOST]!r}. Add it to ALLOWED_HOSTS.", param="Host")
 
 
 @csrf_exempt

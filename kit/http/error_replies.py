@@ -14,7 +14,7 @@ from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kit import statements
+from kit import statement_timeout
 from kit.http.errors import (
     ApiError,
     ClientGone,
@@ -71,14 +71,14 @@ def forget_frames(error: BaseException) -> None:
 
 def database_error(exc: Exception) -> ApiError:
     """Return the API error for an unreachable database or an interrupted statement."""
-    if not statements.was_ended(exc):
+    if not statement_timeout.was_ended(exc):
         outages.log(logger, exc)
         return ServiceUnavailable("The service cannot reach its database. Try again shortly.", retry_after=1)
-    return ClientGone() if statements.is_for_nobody() else took_too_long()
+    return ClientGone() if statement_timeout.is_for_nobody() else took_too_long()
 
 
 def took_too_long() -> ServiceUnavailable:
-    bound = statements.bound.get()
+    bound = statement_timeout.bound.get()
     limit = f" than {bound.seconds} seconds" if bound is not None else ""
     message = f"This takes longer{limit}, so it was given up. Narrow the filters or the window of time."
     return ServiceUnavailable(message, retry_after=RETRY_LONG_AFTER)
@@ -86,7 +86,7 @@ def took_too_long() -> ServiceUnavailable:
 
 def check_client_connected() -> None:
     """Raise ClientGone if the client has disconnected."""
-    if statements.is_for_nobody():
+    if statement_timeout.is_for_nobody():
         raise ClientGone()
 
 

@@ -4,7 +4,7 @@ They apply before any header is parsed, because unauthenticated clients control 
 neither Django (config.asgi) nor the event loop.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kit.http.errors import InvalidRequest
@@ -69,37 +69,6 @@ LIMITS = {
     b"crawler-exact-price": Limit(256, "pay per crawl"),
     b"crawler-max-price": Limit(256, "pay per crawl"),
 }
-
-
-LEAST = min(limit.most for limit in LIMITS.values())
-UNREAD = Limit(64 * 1024, "nothing")
-
-
-def read_headers(lines: Collection[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], list[bytes]]:
-    """Return the headers by lower-case name, and the names of oversized ones, whose values read as empty.
-
-    Repeated headers are joined with commas.
-    """
-    headers = dict(lines)
-    if len(headers) == len(lines):
-        values = headers.values()
-        if len(b"".join(values)) <= LEAST or max(map(len, values)) <= LEAST:  # nearly always, and the first is faster
-            return headers, []
-    return join_headers(lines)
-
-
-def join_headers(lines: Iterable[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], list[bytes]]:
-    headers: dict[bytes, bytes] = {}
-    too_long: list[bytes] = []
-    values: dict[bytes, list[bytes]] = {}
-    for name, value in lines:
-        values.setdefault(name, []).append(value)
-    for name, several in values.items():
-        headers[name] = b",".join(several)
-        if len(headers[name]) > LIMITS.get(name, UNREAD).most:
-            headers[name] = b""
-            too_long.append(name)
-    return headers, too_long
 
 
 def check_lengths(too_long: Iterable[bytes], query: bytes) -> None:

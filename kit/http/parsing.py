@@ -13,7 +13,7 @@ from kit.http.errors import ApiError, InvalidRequest, RequestTooLarge, Unsupport
 from kit.http.rendering import JSON
 from kit.values.json_values import JsonObject, JsonValue
 from kit.values.numbers import INT64
-from kit.values.shown import shown
+from kit.values.suggestions import shown
 
 ROWS = "items"  # the field of a bulk request's rows
 PATCH_TYPES = (JSON, "application/merge-patch+json")  # JSON merge patch (RFC 7396) applies to top-level fields

@@ -24,7 +24,7 @@ from kit.rest.serializers import StrictSerializer
 from kit.values import ids
 from kit.values.faults import FaultKind
 from kit.values.json_values import Rendered, Validated
-from kit.values.shown import shown
+from kit.values.suggestions import shown
 
 MAX_ROWS = 1_000
 STATUSES = [200, 201, 409, 422]

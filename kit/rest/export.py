@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Field, Serializer
 
-from kit import statements
+from kit import statement_timeout
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.storage.replica import Reading
@@ -111,7 +111,7 @@ def while_wanted(chunks: Iterator[Sequence[Row]]) -> Iterator[Sequence[Row]]:
     """Yield chunks while the client is connected. Leaves the interpreter to access checks, if there are any."""
     own, every = thread_time(), process_time()
     for rows in chunks:
-        if statements.is_for_nobody():
+        if statement_timeout.is_for_nobody():
             return
         yield rows
         spent, since = thread_time() - own, process_time() - every

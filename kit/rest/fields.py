@@ -12,8 +12,7 @@ from rest_framework import serializers
 from rest_framework.settings import api_settings
 
 from kit.values.hosts import HOST_PATTERN, parse_host
-from kit.values.shown import shown, such_as
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import did_you_mean, shown, such_as
 from kit.values.time_zones import MAX_NAME, parse_zone_name
 from kit.values.timestamps import parse_date, parse_timestamp, render_timestamp
 

@@ -22,8 +22,7 @@ from kit.http.errors import InvalidRequest
 from kit.rest.resources import id_hint
 from kit.storage.code_points import after_prefix, by_code_point
 from kit.values import ids
-from kit.values.shown import MAX_SHOWN
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import MAX_SHOWN, did_you_mean
 from kit.values.timestamps import MOMENT_SCHEMA, parse_date, parse_day_end, parse_timestamp
 
 MAX_MEMBERS = 100

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from kit.http.errors import ValidationFailed
 from kit.values.metadata import KEY_PATTERN, KEY_RULE, MAX_KEYS, MAX_TEXT, match_key
-from kit.values.shown import shown, such_as
+from kit.values.suggestions import shown, such_as
 
 EXAMPLE = {"country": "DE", "seats": 25}
 VALUES = [

@@ -19,8 +19,7 @@ from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
 from kit.rest.lists.counting import COUNTINGS, CountMode, Total, counting_of
 from kit.rest.lists.orders import Order, Position, decode_cursor, decode_key, encode_cursor, encode_key
-from kit.values.shown import MAX_SHOWN
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import MAX_SHOWN, did_you_mean
 
 MAX_LIMIT = 100
 MAX_PAGE = 1024 * 1024  # bytes of JSON per page; a larger row gets a page of its own

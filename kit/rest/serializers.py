@@ -10,8 +10,7 @@ from rest_framework.settings import api_settings
 
 from kit.http.field_errors import UNKNOWN
 from kit.values.faults import NO_SUCH_FIELD
-from kit.values.shown import shown, such_as
-from kit.values.suggestions import field_hints
+from kit.values.suggestions import field_hints, shown, such_as
 
 
 class StrictSerializer(serializers.Serializer):

@@ -50,7 +50,7 @@ class ApiViewSet(ListMixin[M]):
     # permissions that a key needs, all of them
     permissions_required: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
     for_secret_keys: ClassVar[frozenset[str]] = frozenset()  # actions that public keys cannot call
-    heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost the client chooses (kit.rest.heavy)
+    heavy: ClassVar[frozenset[str]] = frozenset()  # actions whose cost the client chooses (config.asgi)
     query_parameters: ClassVar[frozenset[str]] = frozenset()  # of GET, beyond those of pages, filters and files
     # actions that reply with an ETag
     tagged: ClassVar[frozenset[str]] = frozenset({"create", "retrieve", "partial_update"})
@@ -131,7 +131,7 @@ class ApiViewSet(ListMixin[M]):
                 else:
                     response = self.write(handler, wrapped, *args, **kwargs)
         except Exception as exc:  # one handler answers all errors and logs unexpected ones
-            response = self.handle_exception(exc)
+            response = self.get_exception_handler()(exc, self.get_exception_handler_context())
             forget_frames(exc)
         finalized = self.finalize_response(wrapped, response, *args, **kwargs)
         # View, request, parser context and Django's messages form cycles, which would keep the request's body and
@@ -162,9 +162,6 @@ class ApiViewSet(ListMixin[M]):
     def write(self, handler: Handler, request: Request, *args: object, **kwargs: object) -> HttpResponse:
         with turn_to_write(), transaction.atomic():
             return handler(request, *args, **kwargs)
-
-    def handle_exception(self, exc: Exception) -> Response:
-        return self.get_exception_handler()(exc, self.get_exception_handler_context())
 
     # --- Query and body ----------------------------------------------------------------------------------------------
 

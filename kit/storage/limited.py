@@ -1,4 +1,4 @@
-"""Statements with their own time limit, below the request's (kit.statements)."""
+"""Statements with their own time limit, below the request's (kit.statement_timeout)."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from kit import statements
+from kit import statement_timeout
 
 if TYPE_CHECKING:  # exists only in the type stubs
     from django.db.backends.utils import _ExecuteParameters
@@ -39,16 +39,16 @@ def rows_within(
 
     PostgreSQL plans it with these settings. An enclosing transaction stays usable.
     """
-    limit = seconds if (bound := statements.bound.get()) is None else min(seconds, bound.seconds)
+    limit = seconds if (bound := statement_timeout.bound.get()) is None else min(seconds, bound.seconds)
     try:
         if using.vendor == "sqlite":
-            with statements.time_limit(limit), using.cursor() as cursor:
+            with statement_timeout.time_limit(limit), using.cursor() as cursor:
                 cursor.execute(sql, parameters)
                 return list(cursor.fetchall())
         with transaction.atomic(using.alias) if using.in_atomic_block else nullcontext():
             return rows_with_timeout(using, limit, sql, parameters, settings)
     except OperationalError as error:
-        if not statements.was_ended(error) or statements.is_for_nobody():
+        if not statement_timeout.was_ended(error) or statement_timeout.is_for_nobody():
             raise
         raise TookTooLong from error
 
@@ -57,7 +57,7 @@ def rows_with_timeout(
     using: BaseDatabaseWrapper, seconds: float, sql: str, parameters: "_ExecuteParameters", settings: Mapping[str, str]
 ) -> list[tuple[object, ...]]:
     """Run the statement with a timeout on PostgreSQL, in one message: without a transaction, that makes it one."""
-    before, during = statements.milliseconds(), max(1, int(seconds * 1000))
+    before, during = statement_timeout.milliseconds(), max(1, int(seconds * 1000))
     planned = with_settings(sql, settings)
     with using.cursor() as cursor:
         cursor.execute(

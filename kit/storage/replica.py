@@ -25,7 +25,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from prometheus_client import Counter
 
-from kit import statements
+from kit import statement_timeout
 from kit.storage.outage_causes import outage_cause
 from kit.storage.postgresql.timelines import TIMELINE
 from kit.values.timestamps import render_timestamp
@@ -180,7 +180,7 @@ class Reading:
         try:
             return make()
         except Exception as error:
-            if statements.was_ended(error) or statements.is_for_nobody():
+            if statement_timeout.was_ended(error) or statement_timeout.is_for_nobody():
                 raise
             logger.info("Repeated on the primary what failed on the replica: %s", error)
             reads.labels("failed").inc()

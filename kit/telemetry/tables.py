@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kit.statements import own_connection
+from kit.statement_timeout import own_connection
 from kit.storage.by_database import by_database
 
 SCRAPE_SECONDS = 1  # how long a scrape waits for the database

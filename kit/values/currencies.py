@@ -5,8 +5,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from iso4217 import raw_table
 
 from kit.values.decimals import WIDE
-from kit.values.shown import MAX_SHOWN
-from kit.values.suggestions import did_you_mean
+from kit.values.suggestions import MAX_SHOWN, did_you_mean
 
 # Excludes entries without a minor unit: metals, units of account, test codes.
 raw_units = {code: str(entry["CcyMnrUnts"]) for code, entry in raw_table.items()}

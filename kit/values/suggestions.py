@@ -1,13 +1,29 @@
-"""Suggestions for misspelled names in error messages: "Did you mean `title`?"."""
+"""Parts of error messages: given values as they are shown, and suggestions for misspelled names."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 
+MAX_SHOWN = 100  # characters of a given value
 MAX_TEXT = 100  # characters; longer texts get no suggestion
 MAX_NAMES = 500
 SIMILARITY = 0.7  # of 1; "titel" and "title" have 0.8
 MAX_SUGGESTIONS = 5  # per object, because each costs up to a millisecond
+
+
+def shown(value: object) -> str:
+    """Return a scalar as JSON, cut to MAX_SHOWN characters; for other values, the name of their type."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return "an array"
+    return json.dumps(value[:MAX_SHOWN] if isinstance(value, str) else value, ensure_ascii=False, default=str)
+
+
+def such_as(example: object) -> str:
+    """Return ` such as {"amount": 5}`, to follow the name of a type; empty without an example."""
+    return f" such as {json.dumps(example, ensure_ascii=False)}" if example else ""
 
 
 def nearest_names(text: object, names: Iterable[str]) -> str | None:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import orjson
 
-from kit.values.shown import MAX_SHOWN
+from kit.values.suggestions import MAX_SHOWN
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)

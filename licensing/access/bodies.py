@@ -11,7 +11,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
-from accounts.keys.permissions import allows
 from kit.http.errors import InsufficientPermissions
 from kit.rest.fields import is_http_url
 from kit.values.faults import REQUIRED, Fault
@@ -120,7 +119,7 @@ def require_policy_access(grant: Grant, fields: Mapping[str, object]) -> None:
 
     A trace shows the rules, and a proposed policy finds out facts by its conditions.
     """
-    if allows(grant.permissions, POLICIES_READ):
+    if grant.allows(POLICIES_READ):
         return
     checks = fields.get("checks")
     parts = [fields, *(checks if isinstance(checks, list) else [])]

@@ -87,6 +87,6 @@ def describe_outcome(step: Step) -> str:
 
 def describe_required(failed: Failed) -> str:
     condition = CONDITIONS.get(failed["condition"])
-    if condition is not None and condition.kind is ConditionKind.OBJECT:
+    if condition is not None and condition.kind is ConditionKind.OTHER:
         return condition.in_words(failed["wanted"])
     return value_in_words(failed["wanted"])

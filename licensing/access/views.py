@@ -13,7 +13,6 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.permissions import allows
 from accounts.viewsets import AccountViewSet
 from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent
@@ -150,7 +149,7 @@ class DecisionViewSet(AccountViewSet[AccessEvent]):
         key has `policies:read`. `charge` includes what was refunded and what can still be refunded.
         """
         event = self.get_object()
-        explain = allows(self.grant.permissions, POLICIES_READ)
+        explain = self.grant.allows(POLICIES_READ)
         [answer] = recorded_answers([event], explained=explain)
         fields = requested_fields(request.query_params, self.serializer_class)
         shown = present_recorded(event, answer, explain=explain, names_key="key" in self.expansions("key"))

@@ -13,7 +13,7 @@ from kit.rest.metadata import validate_entry
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.metadata import MAX_KEYS
-from kit.values.shown import shown, such_as
+from kit.values.suggestions import shown, such_as
 from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,

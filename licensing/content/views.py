@@ -14,7 +14,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.bulk import BulkViewSet
-from accounts.keys.permissions import require
 from analytics.usage.subject_usage import build_counts, build_stats, content_stats
 from kit.rest.bulk import outcomes_serializer
 from kit.rest.fields import is_http_url
@@ -129,7 +128,7 @@ class ContentViewSet(BulkViewSet[Content]):
         """
         expand = self.expansions("policy")
         if expand:
-            require(self.grant, "policies:read")
+            self.grant.require("policies:read")
         hidden: frozenset[str] = PolicySerializer.for_secret_keys if self.grant.is_public else frozenset()
         return expand, hidden
 

@@ -143,7 +143,7 @@ class Copies:
         """Clear what webhook endpoints replied to events about the customers."""
         for column in ("event__customer__in", "event__other_customer__in"):
             attempts = WebhookAttempt.objects.filter(**{column: self.numbers}).exclude(reply="")
-            for keys in chunks(list(attempts.values_list("pk", flat=True)), rows_of_part()):
+            for keys in chunks(list(attempts.values_list("pk", flat=True)), rows_at_a_time(MORE_ROWS, ROWS)):
                 with part_transaction_on_sqlite():
                     WebhookAttempt.objects.filter(pk__in=keys).update(reply="")
 
@@ -186,10 +186,6 @@ class Copies:
         texts = {f"text_of_{field}": Cast(field, TextField()) for field in fields}
         lookups = [(f"{text}__contains", spelling) for text in texts for spelling in self.former.spellings]
         return cast("QuerySet[Row]", rows.alias(**texts).filter(Q(*lookups, _connector=Q.OR)))
-
-
-def rows_of_part() -> int:
-    return rows_at_a_time(MORE_ROWS, ROWS)
 
 
 def chunks(keys: list[object], size: int) -> Iterator[list[object]]:

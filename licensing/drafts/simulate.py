@@ -19,7 +19,7 @@ from analytics.windows import ALL, DAY, MICROSECOND, PERIODS, USAGE, end_of_day,
 from kit.http.error_replies import check_client_connected
 from kit.http.errors import ValidationFailed
 from kit.rest.lists.orders import Position
-from kit.storage.prepared import prepare
+from kit.storage.loading import prepare
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId
@@ -46,8 +46,13 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)  # before all decisions
 BURST_TESTS = 3_000  # tests in a burst, about a millisecond
 MAX_PAUSE = 0.02  # seconds between two bursts
 TESTS_OF_READING = 50  # cost of reading and counting a decision, in condition tests
-# Facts used only by the condition of the same name that take long to load.
-UNPARSED_FACTS = frozenset(fact.name for fact in CHECK_FACTS if fact.load is not identity and fact.name in CONDITIONS)
+# Facts that only conditions use and that take long to load, by the attribute of Facts that conditions read.
+READ_BY_CONDITIONS = {condition_type.reads for condition_type in CONDITIONS.values()}
+SLOW_FACTS = {
+    fact.attribute: fact.name
+    for fact in CHECK_FACTS
+    if fact.load is not identity and fact.attribute in READ_BY_CONDITIONS
+}
 
 
 class PastDecisions(NamedTuple):
@@ -182,8 +187,8 @@ def simulate(
     at_stake: dict[str, Decimal] = {}
     since = None
     has_charges = LedgerEntry.objects.filter(account_id=policy.account_id).exists()
-    names = {condition.name for rule in draft.rules for condition in rule.conditions}
-    unread = UNPARSED_FACTS - names
+    read = {CONDITIONS[condition.name].reads for rule in draft.rules for condition in rule.conditions}
+    unread = [name for attribute, name in SLOW_FACTS.items() if attribute not in read]
     for chunk in decisions.chunks:
         check_client_connected()
         denied = []

@@ -17,7 +17,6 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys.authentication import find_grant
-from accounts.keys.permissions import require
 from kit.http.client_addresses import get_client_address
 from kit.http.error_replies import as_api_error
 from kit.http.errors import ApiError, ServiceUnavailable
@@ -178,7 +177,7 @@ def account_of_key(request: HttpRequest, text: str, now: datetime) -> str:
         grant = find_grant(text)
         grant.check(now)
         grant.check_address(get_client_address(request))
-        require(grant, "access:check")
+        grant.require("access:check")
     except ApiError as error:
         raise OAuthError("invalid_client", error.message, 401) from None
     return grant.account_id

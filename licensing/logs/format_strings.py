@@ -216,11 +216,14 @@ def check_format(literals: Sequence[str], fields: Sequence[Field]) -> None:
 
 
 def build_expression(literals: Sequence[str], fields: Sequence[Field]) -> str:
-    """Return an expression with a group for each field and one for the end: the last group tells how far it came."""
-    expression = rf"(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?+"
+    """Return an expression with a group for each field and one for the end: the last group tells how far it came.
+
+    Groups are repeated in atomic ones, because `(…)*+` finds too much in Python before 3.11.5 (CPython issue 101955).
+    """
+    expression = rf"(?>(?:{re.escape(literals[-1])}()(?=[\s\"]|$))?)"
     for index in range(len(fields) - 1, -1, -1):
         value = value_pattern(literals, fields, index)
-        expression = f"(?:{re.escape(literals[index])}({value}){expression})?+"
+        expression = f"(?>(?:{re.escape(literals[index])}({value}){expression})?)"
     return expression
 
 
@@ -229,7 +232,7 @@ def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) 
     field = fields[index]
     behind = literals[index + 1]
     if literals[index].endswith('"') and behind.startswith('"'):
-        return r'[^"\\]*+(?:\\.[^"\\]*+)*+'
+        return r'[^"\\]*+(?>(?:\\.[^"\\]*+)*)'
     if field.role == "is_args":
         return r"\??+"
     if not behind and index + 1 == len(fields):
@@ -238,10 +241,10 @@ def value_pattern(literals: Sequence[str], fields: Sequence[Field], index: int) 
         stop = ADJACENT[fields[index + 1].role or ""]
         later = next((literal for literal in literals[index + 1 :] if literal), "")
         end = f"(?!{re.escape(later)})" if later else ""
-        return rf"(?:{end}[^{re.escape(stop)}\s])*+"
+        return rf"(?>(?:{end}[^{re.escape(stop)}\s])*)"
     if field.blanks and behind.startswith(" "):
         return rf"(?:[^ ]*+ ){{{field.blanks}}}[^ ]*+"
     end = f"(?!{re.escape(behind)})." if len(behind) > 1 else f"[^{re.escape(behind)}]"
     if field.role == "address" and behind.startswith(" "):
-        return rf"(?:, |{end})*+"
-    return rf"(?:{end})*+"
+        return rf"(?>(?:, |{end})*)"
+    return rf"(?>(?:{end})*)"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from licensing.policies.conditions import CONDITIONS
 from licensing.policies.modes import Mode
 from licensing.policies.rules import Rule
 
@@ -38,7 +39,7 @@ class CompiledPolicy:
         moments = {moment for condition in conditions for moment in condition.moments}
         schedules = tuple(condition.next_change for condition in conditions if condition.next_change is not None)
         ordered = tuple(sorted(rules, key=Rule.precedence))
-        reads_address = any(condition.name == "ip" for condition in conditions)
+        reads_address = any(CONDITIONS[condition.name].reads == "ip" for condition in conditions)
         comparisons = sum(condition.comparisons for condition in conditions)
         return cls(
             id,

@@ -33,7 +33,7 @@ class ConditionKind(Enum):
     CHOICES = auto()  # one of a few known texts
     NETWORKS = auto()  # inside one of several ranges of addresses
     MOMENT = auto()
-    OBJECT = auto()  # the ConditionType defines its text form
+    OTHER = auto()  # such as a number or an object: the ConditionType defines its text form
 
 
 def expect(ok: bool, path: str, message: str) -> None:
@@ -78,10 +78,13 @@ def integer_reader(low: int, high: int) -> Callable[[object, str], int]:
     return read
 
 
-def require_choice(choices: Sequence[str], value: object, path: str, message: str) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise Fault(path, message)
-    return value
+def choice_reader(choices: Sequence[str], message: str) -> Callable[[object, str], str]:
+    def read(value: object, path: str) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise Fault(path, message)
+        return value
+
+    return read
 
 
 def text_reader(maximum: int) -> Callable[[object, str], str]:

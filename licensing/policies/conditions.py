@@ -76,6 +76,7 @@ class ConditionType:
 
     name: str
     kind: ConditionKind
+    reads: str  # the attribute of Facts that it tests; empty for none
     build: Callable[[object, str], Condition]  # from its JSON and its path in the rules; raises Fault
     schema: Schema
     holds_if: str  # for docs/reference/policies.md
@@ -85,7 +86,7 @@ class ConditionType:
     label: str = ""  # of its form field
     hint: str = ""
     choices: tuple[str, ...] = ()
-    # Only for ConditionKind.OBJECT; arguments are its JSON:
+    # Only for ConditionKind.OTHER; arguments are its JSON:
     in_words: Callable[[object], str] = describe_values  # for `words`
     text: Callable[[object], str] = str  # text of its form field
     read_text: Callable[[str], object] = (
@@ -215,6 +216,7 @@ TYPES = (
     ConditionType(
         name="licenseType",
         kind=ConditionKind.VALUES,
+        reads="license_types",
         build=build_license_type,
         schema=one_or_more_schema(text_schema(100), "LicenseTypes"),
         holds_if="the requester has a licence of this type, or of one of these types",
@@ -226,6 +228,7 @@ TYPES = (
     ConditionType(
         name="hasValidLicense",
         kind=ConditionKind.FLAG,
+        reads="has_valid_license",
         build=build_has_valid_license,
         schema={"type": "boolean"},
         holds_if="the requester has a valid licence; `false`: no valid licence is known",
@@ -237,6 +240,7 @@ TYPES = (
     ConditionType(
         name="default",
         kind=ConditionKind.ALWAYS,
+        reads="",
         build=build_default,
         schema={"type": "boolean", "const": True},
         holds_if="always. `true` is the only value, and no other condition may stand beside it",
@@ -247,6 +251,7 @@ TYPES = (
     ConditionType(
         name="requesterId",
         kind=ConditionKind.VALUES,
+        reads="requester_id",
         build=membership_test("requesterId", text_reader(255), "requester_id"),
         schema=one_or_more_schema(text_schema(255), "RequesterIds"),
         holds_if="the requester has this id, or one of these ids",
@@ -258,6 +263,7 @@ TYPES = (
     ConditionType(
         name="contentType",
         kind=ConditionKind.CHOICES,
+        reads="content_type",
         build=membership_test("contentType", parse_content_type, "content_type"),
         schema=one_or_more_schema({"type": "string", "enum": list(map(str, ContentType))}, "ContentTypes"),
         holds_if="the item has this type, or one of these types",
@@ -269,6 +275,7 @@ TYPES = (
     ConditionType(
         name="tags",
         kind=ConditionKind.VALUES,
+        reads="tags",
         build=build_tags,
         schema=one_or_more_schema(text_schema(100), "Tags"),
         holds_if="the item has this tag, or one of these tags",
@@ -280,6 +287,7 @@ TYPES = (
     ConditionType(
         name="category",
         kind=ConditionKind.VALUES,
+        reads="category",
         build=membership_test("category", text_reader(255), "category"),
         schema=one_or_more_schema(text_schema(255), "Categories"),
         holds_if="the item is in this category, or in one of these categories",
@@ -291,6 +299,7 @@ TYPES = (
     ConditionType(
         name="permission",
         kind=ConditionKind.VALUES,
+        reads="permission",
         build=membership_test("permission", parse_permission, "permission"),
         schema=one_or_more_schema(PERMISSION_SCHEMA, "Permissions"),
         holds_if="the check asks for this permission",
@@ -302,6 +311,7 @@ TYPES = (
     ConditionType(
         name="ip",
         kind=ConditionKind.NETWORKS,
+        reads="ip",
         build=build_ip,
         schema=one_or_more_schema(NETWORK_SCHEMA, "AddressRanges"),
         holds_if="the address in the check's `context` is one of these, or in one of these ranges",
@@ -313,6 +323,7 @@ TYPES = (
     ConditionType(
         name="before",
         kind=ConditionKind.MOMENT,
+        reads="now",
         build=build_before,
         schema=MOMENT_SCHEMA,
         holds_if="the check is before this time",
@@ -324,6 +335,7 @@ TYPES = (
     ConditionType(
         name="after",
         kind=ConditionKind.MOMENT,
+        reads="now",
         build=build_after,
         schema=MOMENT_SCHEMA,
         holds_if="the check is at this time or later",
@@ -334,7 +346,8 @@ TYPES = (
     ),
     ConditionType(
         name="attributes",
-        kind=ConditionKind.OBJECT,
+        kind=ConditionKind.OTHER,
+        reads="attributes",
         build=build_attributes,
         schema=attribute_conditions.CONDITION_SCHEMA,
         holds_if="each named attribute of the requester has this value or one of these, or lies within these bounds",
@@ -352,7 +365,8 @@ TYPES = (
     ),
     ConditionType(
         name="schedule",
-        kind=ConditionKind.OBJECT,
+        kind=ConditionKind.OTHER,
+        reads="now",
         build=build_schedule,
         schema=schedules.CONDITION_SCHEMA,
         holds_if="the check is within these days and hours, in this time zone",

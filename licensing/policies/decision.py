@@ -197,23 +197,18 @@ def replace_permission(facts: Facts, permission: str | None) -> Facts:
 
 
 def apply_rule(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
-    if rule is not None and rule.action != "deny":
-        return apply_allow_rule(rule, policy, facts)
-    if rule is not None or policy.default_action != "allow":
-        return build_denial(find_denial_reason(policy, facts), rule, facts)
-    if facts.permission is not None:
-        return build_denial(Reason.PERMISSION_NOT_GRANTED, None, facts)
-    return Decision(True, license=license_behind(None, facts), waived=facts.waived)
-
-
-def apply_allow_rule(rule: Rule, policy: CompiledPolicy, facts: Facts) -> Decision:
-    """Return the decision of a matching allow rule.
+    """Return the decision of the matching rule, or of the default action if there is none.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
     """
-    if not rule.permits(facts):
+    action = policy.default_action if rule is None else rule.action
+    if action != "allow":
+        return build_denial(find_denial_reason(policy, facts), rule, facts)
+    if facts.permission is not None and (rule is None or not rule.permits(facts)):
         return build_denial(Reason.PERMISSION_NOT_GRANTED, rule, facts)
     license_ = license_behind(rule, facts)
+    if rule is None:
+        return Decision(True, license=license_, waived=facts.waived)
     if rule.price is not None and license_ is None:
         return build_denial(find_denial_reason(policy, facts), rule, facts)
     return Decision(True, None, rule, rule.granted_permissions(facts), license_, None, facts.waived)

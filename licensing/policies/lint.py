@@ -13,7 +13,7 @@ from licensing.policies.matching.coverage import ComparableRule
 from licensing.policies.rules import FULL_ACCESS, Rule
 
 LEVELS = ("warning", "info")
-IDENTIFYING_CONDITIONS = {"requesterId", "ip", "attributes"}  # conditions that identify the requester
+IDENTIFYING_FACTS = {"requester_id", "ip", "attributes"}  # attributes of Facts that tell who the requester is
 # Levels by code.
 CODE_LEVELS = {
     "duplicate_rule": "warning",
@@ -126,7 +126,7 @@ def find_unreachable(later: ComparableRule, earlier: Sequence[ComparableRule], b
         return build_finding(
             "ended", f"{path}.conditions.before", "This moment has passed: the rule never matches again."
         )
-    for name, condition_value in later.objects.items():
+    for name, condition_value in later.others.items():
         reason = CONDITIONS[name].never(condition_value)
         if reason:
             return build_finding("contradictory_conditions", f"{path}.conditions.{name}", reason)
@@ -219,11 +219,12 @@ def check_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
         )
         yield build_finding("grants_nothing", path, message)
     values_by_condition = {condition.name: condition.value for condition in rule.conditions}
+    facts_read = {CONDITIONS[condition.name].reads for condition in rule.conditions}
     needs_valid_license = values_by_condition.get("hasValidLicense") is True
     if not needs_valid_license and "licenseType" in values_by_condition:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
         yield build_finding("license_may_have_lapsed", f"{path}.conditions", message)
-    elif not needs_valid_license and not values_by_condition.keys() & IDENTIFYING_CONDITIONS:
+    elif not needs_valid_license and IDENTIFYING_FACTS.isdisjoint(facts_read):
         yield build_finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
     elif not needs_valid_license:
         message = "Allows access by name, without asking for a licence."

@@ -17,7 +17,7 @@ from kit.bounded_cache import cached_by_json
 from kit.values.currencies import MINOR_UNITS
 from kit.values.decimals import PLACES, parse_amount, to_millionths
 from kit.values.faults import Fault, Faults, read_each
-from licensing.policies.condition_values import Fields, expect, integer_reader, parse_permission, require_choice
+from licensing.policies.condition_values import Fields, choice_reader, expect, integer_reader, parse_permission
 from licensing.policies.conditions import Condition, parse_conditions
 from licensing.policies.facts import Facts, PayerFacts
 
@@ -146,20 +146,16 @@ class Rule:
 
     def permits(self, facts: Facts) -> bool:
         """Return whether the rule grants the requested permission."""
-        if facts.identified_by is None:
-            return self.grants(facts.permission)
-        return self.grants_at_edge(facts.permission)
+        permission = facts.permission
+        return permission is None or self.grants_all or permission in self.granted_permissions(facts)
 
     def grants_at_edge(self, permission: str | None) -> bool:
         return permission is None or self.grants_all or permission in self.permissions_at_edge
 
 
-def parse_period(value: object, path: str) -> str:
-    return require_choice(PERIODS, value, path, f"Must be one of: {', '.join(PERIODS)}.")
-
-
-def parse_counted(value: object, path: str) -> str:
-    return require_choice(COUNTED, value, path, f"Must be one of: {', '.join(COUNTED)}.")
+parse_action = choice_reader(ACTIONS, "Must be allow or deny.")
+parse_period = choice_reader(PERIODS, f"Must be one of: {', '.join(PERIODS)}.")
+parse_counted = choice_reader(COUNTED, f"Must be one of: {', '.join(COUNTED)}.")
 
 
 def parse_rate_limit(value: object, path: str) -> RateLimit:
@@ -210,10 +206,6 @@ def parse_message(value: object, path: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_MESSAGE:
         raise Fault(path, f"Must be a string of at most {MAX_MESSAGE} characters.")
     return value
-
-
-def parse_action(value: object, path: str) -> str:
-    return require_choice(ACTIONS, value, path, "Must be allow or deny.")
 
 
 def refuse_in_deny_rule(value: object, path: str) -> NoReturn:

@@ -7,7 +7,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.keys.permissions import require
 from licensing.customers.routes import post_below_path
 from licensing.customers.views import RequesterPathViewSet
 from licensing.portal import services
@@ -34,7 +33,7 @@ class PortalSessionViewSet(RequesterPathViewSet):
         fields = self.validated()
         scopes = list(dict.fromkeys(fields.get("scopes") or SCOPES))
         if STATEMENTS in scopes:
-            require(self.grant, "revenue:read")
+            self.grant.require("revenue:read")
         session, token = services.create_session(requester, scopes, fields.get("returnUrl"))
         base = settings.BASE_URL or f"{request.scheme}://{request.get_host()}"
         context = {"url": base + reverse("portal-link", args=[token])}

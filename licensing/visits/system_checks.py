@@ -5,7 +5,7 @@ from django.core.checks import Warning as Weakness
 from django.db import DatabaseError
 
 from licensing.sites.models import Site
-from licensing.visits.addresses import describe_networks, find_proxy_networks, newest_visits
+from licensing.visits.proxy_networks import describe_networks, find_proxy_networks, newest_visits
 
 MAX_SITES = 100  # that are checked, the newest ones
 

@@ -25,7 +25,7 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from operators.base.fields import Values
+from operators.base.fields import CountField, Values
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.links import list_url, text_link
 from operators.base.mixins import ServiceForm
@@ -63,7 +63,7 @@ class AccountForm(ServiceForm):
 
 
 def limit_field(help_text: str) -> forms.IntegerField:
-    return forms.IntegerField(required=False, min_value=1, help_text=help_text)
+    return CountField(required=False, min_value=1, help_text=help_text)
 
 
 class PlanForm(forms.Form):

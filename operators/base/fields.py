@@ -179,6 +179,16 @@ def normalize_decimal(text: str) -> str:
     return number if number.count(",") > 1 else number.replace(",", ".")
 
 
+class CountField(forms.IntegerField):
+    """A whole number. Django reads `10.000` as 10; here it is refused, as some write ten thousand so."""
+
+    def to_python(self, value: object) -> int | None:
+        if isinstance(value, str) and (match := AMBIGUOUS_NUMBER.fullmatch(value.strip())):
+            raise forms.ValidationError(f"Write {''.join(match.groups())}, without a separator.")
+        number: int | None = super().to_python(value)
+        return number
+
+
 class CurrencyField(forms.ChoiceField):
     def __init__(self, *, required: bool = True, label: str | None = None) -> None:
         choices = [("", "–"), *((code, code) for code in CURRENCIES)]

@@ -48,7 +48,7 @@ class FormPage(AdminMixin[ModelT]):
         return {}
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
-        """Return another page to show instead of the form, such as a question."""
+        """Return another page to show instead of the form, such as a confirmation."""
         return None
 
     def require_object(self, request: HttpRequest, object_id: str) -> ModelT:

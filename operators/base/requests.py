@@ -14,7 +14,7 @@ from operators.base.refusals import FormErrors
 class AdminRequest(HttpRequest):
     new_id: str | None  # of the object that an add form creates
     refused: FormErrors  # error to show with the form
-    question: object  # a Question to ask instead of saving (operators.base.forms.asking), or None
+    confirmation: object  # the FormConfirmation to show instead of saving (operators.base.forms), or None
     secret: str  # of a new object, shown once
     cleaned: Mapping[str, object]  # all fields of the form, including unchanged ones
     audited_before: Mapping[str, object]

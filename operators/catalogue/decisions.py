@@ -30,7 +30,7 @@ from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
 from operators.catalogue.decision_page import DecisionPage, EventOnPage
-from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.customers.refund_button import RefundableCharge, RefundButton
 
 SINGLE_OBJECT_FILTERS = frozenset({"account__id__exact", "content__id__exact", "requester__id__exact"})
 # The columns of a file with decisions.
@@ -128,7 +128,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         return RefundableCharge(event.account_id, Charge("decision", event.pk), price[1]) if price else None
 
     def about(self, event: AccessEvent) -> str:
-        return f"{event.content.title}, {event.created:%Y-%m-%d %H:%M} UTC"
+        return f"{event.content.title}, {event.created.astimezone(event.account.zone):%Y-%m-%d %H:%M %Z}"
 
     @display(description="Requested permission", ordering="permission", empty_value="none")
     def asked_for(self, event: AccessEvent) -> str | None:

@@ -14,7 +14,7 @@ from accounts.models import ApiKey
 from licensing.edge.proxies.downloads import downloads_by_proxy
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
-from licensing.visits.addresses import (
+from licensing.visits.proxy_networks import (
     MAX_SEARCHED_DECISIONS,
     Visit,
     describe_networks,

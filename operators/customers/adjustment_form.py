@@ -1,4 +1,4 @@
-"""The form of an adjustment."""
+"""The form of an adjustment, and what its confirmation says."""
 
 from typing import ClassVar
 
@@ -6,12 +6,13 @@ from django import forms
 
 from analytics.ledger.refunds import KINDS, Charge
 from analytics.ledger.serializers import AdjustmentSerializer
-from analytics.models import LedgerEntry
+from analytics.models import LedgerEntry, WalletEntry
 from kit.values import ids
+from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField
-from operators.customers.refunds import RefundableCharge
+from operators.customers.refund_button import RefundableCharge
 
 
 class AdjustmentForm(ServiceForm):
@@ -38,12 +39,18 @@ class AdjustmentForm(ServiceForm):
     of_requester = text_field("Customer", "The customer's own id.", required=False)
     of_content = text_field("Item", "cnt_…", required=False)
 
-    occurred_at = LocalDateTimeField(label="Occurred at", help_text="Reports count it on its day in UTC. Empty: now.")
+    occurred_at = LocalDateTimeField(
+        label="Occurred at", help_text="Reports count it on its day in the account's time zone. Empty: now."
+    )
 
     class Meta:
         model = LedgerEntry
-        fields = ("account", "license_type")
-        help_texts = {"license_type": "Reports count it under this licence type."}
+        fields = ("account", "external_id", "license_type")
+        labels = {"external_id": "Your own number"}
+        help_texts = {
+            "external_id": "Such as the number of a credit note. The same number is booked only once.",
+            "license_type": "Reports count it under this licence type.",
+        }
 
     def refundable_charge(self) -> RefundableCharge | None:
         """Return the charge that the form refers to, as far as it is filled in."""
@@ -74,3 +81,22 @@ class AdjustmentForm(ServiceForm):
             amount.help_text = f"What the customer gets back, as a positive amount. {left}"
         elif left:
             amount.help_text = f"{amount.help_text} {left}"
+
+
+def adjustment_title(saved: LedgerEntry, *, is_refund: bool) -> str:
+    amount = in_full(saved.amount, saved.currency)
+    return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
+
+
+def refund_in_words(saved: LedgerEntry) -> list[str]:
+    """Say what a refund does to the customer's statement."""
+    if saved.amount > 0 or saved.requester is None:
+        return []
+    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
+
+
+def was_prepaid(saved: LedgerEntry) -> bool:
+    """Whether the entry refunds a decision that a wallet in its currency paid."""
+    if saved.amount > 0 or saved.decision_id is None:
+        return False
+    return WalletEntry.objects.filter(decision=saved.decision_id, type="spend", wallet__unit=saved.currency).exists()

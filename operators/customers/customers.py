@@ -47,8 +47,8 @@ from operators.customers.customer_list import (
     money_facts,
     owed_fields,
 )
-from operators.customers.refunds import RefundPage
-from operators.customers.top_ups import top_up_question
+from operators.customers.refund_page import RefundPage
+from operators.customers.top_ups import top_up_confirmation
 
 ACTIONS_BEFORE_MERGE = ("issue_license", "top_up", "edit", "merge")  # they would be about the other customer
 MAX_MERGED = 20  # customers named on the page of the one that they were merged into
@@ -181,7 +181,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
     @confirmed_action("Top up", "add_card", "top-up", permission="changing_wallets")
     def top_up(self, request: HttpRequest, requester: Requester) -> Confirmation:
         wallets = Wallet.objects.filter(requester=requester.current)
-        return top_up_question(request, requester, wallets, opens_wallets=True)
+        return top_up_confirmation(request, requester, wallets, opens_wallets=True)
 
     has_paying_permission = right("analytics.add_payment")
 
@@ -190,6 +190,13 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
         requester = self.require_object(request, object_id)
         fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
         return filled_in("admin:analytics_payment_add", requester, fields)
+
+    @action(description="Charge", icon="add_circle", permissions=["refunding"], url_path="charge")
+    def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Open the form of an adjustment about the customer."""
+        requester = self.require_object(request, object_id)
+        fields = {"of_requester": requester.requester_id, "currency": requester.account.currency}
+        return filled_in("admin:analytics_ledgerentry_add", requester, fields)
 
     has_reading_statements_permission = right("analytics.view_statement")
 

@@ -18,7 +18,7 @@ from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import AccessEvent, EntryType, LedgerEntry
-from kit.http.errors import ServiceUnavailable
+from kit.http.errors import ServiceUnavailable, ValidationFailed
 from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
@@ -26,7 +26,7 @@ from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, LocalDateTimeFilter, RelatedFilter
-from operators.base.forms.asking import AskingAdmin, Question
+from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import link_to
 from operators.base.lists import amount_column, time_column
 from operators.base.pages import EmptyState
@@ -34,8 +34,8 @@ from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import TO_SECOND, shown_time
-from operators.customers.adjustment_form import AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.adjustment_form import AdjustmentForm, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.refund_button import RefundableCharge, RefundButton
 
 
 @admin.register(LedgerEntry)
@@ -44,7 +44,7 @@ class LedgerAdmin(
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
     ListExport[LedgerEntry],
-    AskingAdmin[LedgerEntry],
+    ConfirmedFormAdmin[LedgerEntry],
 ):
     empty_state = EmptyState(
         "Entries come from licences with a price or a fee, charged accesses and adjustments.",
@@ -81,16 +81,20 @@ class LedgerAdmin(
     export_related = ("requester", "content")
     sortable_by = ("booked_at", "when", "type", "sum", "license_type")
     form = AdjustmentForm
-    optional = frozenset({"license_type"})
+    optional = frozenset({"external_id", "license_type"})
     add_fieldsets = (
-        (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "occurred_at")}),
+        (
+            None,
+            {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")},
+        ),
         (
             "What it is about",
             {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},
         ),
     )
     fields = readonly = (
-        "identifier", "account", "type", "sum", "refunds", "when", "description", "of", "license_type", "booked_at",
+        "identifier", "account", "type", "sum", "refunds", "when", "description", "external_id", "of", "license_type",
+        "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
     suggested: ClassVar = {
@@ -121,7 +125,10 @@ class LedgerAdmin(
         return response
 
     def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:
-        return adjust(fields.pop("account").pk, fields)[0]
+        entry, is_new = adjust(fields.pop("account").pk, fields)
+        if not is_new:
+            raise ValidationFailed("This number was booked before.", param="externalId")
+        return entry
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
         charge = booked_charge(entry)
@@ -133,7 +140,7 @@ class LedgerAdmin(
             what = f"fee of the {what}"
         if entry.content is not None:
             what = entry.content.title
-        return f"{what}, {entry.occurred_at:%Y-%m-%d %H:%M} UTC"
+        return f"{what}, {entry.occurred_at.astimezone(entry.account.zone):%Y-%m-%d %H:%M %Z}"
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
@@ -146,9 +153,9 @@ class LedgerAdmin(
         }
         return {name: value for name, value in named.items() if value is not None}
 
-    def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
+    def confirmation(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> FormConfirmation:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
-        return Question(
+        return FormConfirmation(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
@@ -162,7 +169,7 @@ class LedgerAdmin(
             effects=[
                 *refund_in_words(saved),
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
-                f"on {saved.occurred_at:%Y-%m-%d} (UTC).",
+                f"on {saved.occurred_at.astimezone(saved.account.zone):%Y-%m-%d}.",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],

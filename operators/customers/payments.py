@@ -28,8 +28,8 @@ from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
 from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, RelatedFilter
-from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
@@ -89,7 +89,7 @@ class PaymentAdmin(
     CustomerSearch[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
-    AskingAdmin[Payment],
+    ConfirmedFormAdmin[Payment],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
     list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
@@ -135,11 +135,11 @@ class PaymentAdmin(
             raise ValidationFailed(f"This number was recorded before.{mend}", param="externalId")
         return payment
 
-    def question(self, request: HttpRequest, before: Payment | None, saved: Payment) -> Question:
+    def confirmation(self, request: HttpRequest, before: Payment | None, saved: Payment) -> FormConfirmation:
         is_payout = saved.kind == PaymentKind.PAYOUT
         amount = in_full(saved.amount, saved.currency)
         balance = dict(open_balances(saved.requester)).get(saved.currency, Decimal(0))
-        return Question(
+        return FormConfirmation(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[

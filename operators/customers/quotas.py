@@ -17,7 +17,7 @@ from kit.values.currencies import in_full
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
-from operators.base.fields import AmountField, choice_field, validate_fields
+from operators.base.fields import AmountField, CountField, choice_field, validate_fields
 
 DENY, CHARGE = "deny", "charge"
 AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]
@@ -28,7 +28,7 @@ LARGEST_QUOTA = 1_000_000_000
 class QuotaFields(forms.Form):
     """The quota of a new licence."""
 
-    quota = forms.IntegerField(
+    quota = CountField(
         required=False,
         min_value=1,
         max_value=LARGEST_QUOTA,

@@ -58,9 +58,9 @@ class StatementPaginator(BoundedPaginator):
 
     @cached_property
     def counted(self) -> int:
-        if not self.rows:
-            return super().counted
-        return self.rows[0].matches
+        if self.rows:
+            return self.rows[0].matches
+        return 0 if self.shown_page == 1 else super().counted
 
 
 class StatementChangeList(BoundedChangeList):

@@ -26,8 +26,8 @@ from operators.base.fields import (
     text_field,
     validate_fields,
 )
-from operators.base.forms.asking import Question
 from operators.base.forms.confirmation import Confirmation
+from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
 
@@ -77,7 +77,7 @@ class TopUpForm(forms.Form):
             self.add_error("price", "Only accesses that are paid for now have a price. Leave it empty.")
 
 
-def top_up_question(
+def top_up_confirmation(
     request: HttpRequest, requester: Requester, wallets: QuerySet[Wallet], *, opens_wallets: bool
 ) -> Confirmation:
     """Return the form. With `opens_wallets` it offers new wallets, too."""
@@ -89,8 +89,8 @@ def top_up_question(
     def perform(fields: Values) -> str:
         return top_up(holder, by_value.get(fields["wallet"]), fields)
 
-    def question(fields: Values) -> Question:
-        return question_before(holder, by_value.get(fields["wallet"]), fields)
+    def form_confirmation(fields: Values) -> FormConfirmation:
+        return build_form_confirmation(holder, by_value.get(fields["wallet"]), fields)
 
     return Confirmation(
         title=f"Top up {holder}",
@@ -106,7 +106,7 @@ def top_up_question(
             "currency": holder.account.currency,
         },
         perform=perform,
-        question=question,
+        form_confirmation=form_confirmation,
     )
 
 
@@ -124,7 +124,7 @@ def form_class(
     return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
 
 
-def question_before(holder: Requester, wallet: Wallet | None, fields: Values) -> Question:
+def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Values) -> FormConfirmation:
     """Ask about what the filled-in form adds and records."""
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
@@ -135,7 +135,7 @@ def question_before(holder: Requester, wallet: Wallet | None, fields: Values) ->
         payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change."
     else:
         payment = f"A payment of {added} is recorded. {holder} owes that much less, and is charged for what it spends."
-    return Question(
+    return FormConfirmation(
         title=f"Add {added} for {holder}?",
         facts=[
             ("Wallet", wallet_name(wallet) if wallet else f"{unit_name(unit)}: a new one"),

@@ -27,7 +27,7 @@ from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import shown_time
 from operators.customers.quotas import count_here
-from operators.customers.top_ups import top_up_question
+from operators.customers.top_ups import top_up_confirmation
 from operators.customers.wallet_forms import Terms, WalletForm, initial_terms, terms_in_body
 
 MAX_ENTRIES = 20
@@ -95,7 +95,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     @confirmed_action("Top up", "add_card", "top-up")
     def top_up(self, request: HttpRequest, wallet: Wallet) -> Confirmation:
-        return top_up_question(request, wallet.requester, Wallet.objects.filter(pk=wallet.pk), opens_wallets=False)
+        return top_up_confirmation(request, wallet.requester, Wallet.objects.filter(pk=wallet.pk), opens_wallets=False)
 
     @confirmed_action("Set a quota", "tune", "terms")
     def change_terms(self, request: HttpRequest, wallet: Wallet) -> Confirmation:

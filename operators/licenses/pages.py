@@ -26,8 +26,8 @@ from licensing.sites.models import Site
 from operators.base.fields import Values
 from operators.base.figures.terms import access_price_text, fee_text, price_text, scope_text, term_text
 from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
-from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import change_url, list_url, text_link
 from operators.base.lists import column, time_column
 from operators.base.mixins import ServiceForm
@@ -38,9 +38,9 @@ from operators.base.searching import find_licenses
 from operators.base.times import time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
 from operators.customers.quotas import Quota, wallet_in_words
-from operators.customers.refunds import RefundableCharge, RefundButton
+from operators.customers.refund_button import RefundableCharge, RefundButton
+from operators.licenses.effects import license_confirmation
 from operators.licenses.form import FEE, LicenseForm
-from operators.licenses.question import license_question
 from operators.licenses.templates import LicenseForms
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class StateFilter(OptionsFilter[License]):
 
 
 @admin.register(License)
-class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
+class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[License]):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "fee", "account")
     list_select_related = ("account", "requester")
@@ -142,8 +142,8 @@ class LicenseAdmin(LicenseForms, RefundButton[License], AskingAdmin[License]):
             return super().response_post_save_add(request, obj)
         return redirect(change_url(obj))
 
-    def question(self, request: HttpRequest, before: License | None, saved: License) -> Question | None:
-        return license_question(
+    def confirmation(self, request: HttpRequest, before: License | None, saved: License) -> FormConfirmation | None:
+        return license_confirmation(
             before,
             saved,
             admin_request(request).booked_before,

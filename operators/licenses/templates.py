@@ -28,7 +28,7 @@ from operators.base.model_admin import ScopedAdmin
 from operators.base.scope import listed_account_id, request_scope
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_account_ids
 from operators.customers.quotas import Quota
-from operators.licenses.question import build_preview, known_types, types_in_policies
+from operators.licenses.effects import build_preview, known_types, types_in_policies
 
 TEMPLATE_PARAMETER = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet

@@ -25,8 +25,8 @@ from licensing.policies.lint import Finding
 from licensing.policies.models import Policy
 from operators.base.fields import Values, changed_values
 from operators.base.filters import RelatedFilter
-from operators.base.forms.asking import CONFIRMED, carried_fields, pressed_button
 from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.forms.confirmed_form import CONFIRMED, carried_fields, pressed_button
 from operators.base.links import list_url
 from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page

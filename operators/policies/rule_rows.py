@@ -22,10 +22,10 @@ RuleRow = dict[str, str]  # text of each of FIELDS, or empty
 SortKey = tuple[bool, int, bool, int]
 FLAGS = condition_names(ConditionKind.FLAG)
 MOMENTS = condition_names(ConditionKind.MOMENT)
-OBJECTS = condition_names(ConditionKind.OBJECT)
+OTHERS = condition_names(ConditionKind.OTHER)
 CONDITION_FIELDS = (
     "default", *FLAGS, *condition_names(ConditionKind.VALUES, ConditionKind.CHOICES, ConditionKind.NETWORKS),
-    *MOMENTS, *OBJECTS,
+    *MOMENTS, *OTHERS,
 )  # fmt: skip
 FIELDS = ("action", "priority", *CONDITION_FIELDS, "permissions", "requests", "period", "per",
           "amount", "currency", "message", "original")  # fmt: skip
@@ -125,7 +125,7 @@ def condition_text(name: str, value: object) -> str:
             return "on"
         case ConditionKind.FLAG:
             return "yes" if value else "no"
-        case ConditionKind.MOMENT | ConditionKind.OBJECT:
+        case ConditionKind.MOMENT | ConditionKind.OTHER:
             return CONDITIONS[name].text(value)
         case _:
             return "\n".join(as_list(value))
@@ -176,7 +176,7 @@ def read_condition(name: str, text: str) -> object:
             return text == "yes"
         case ConditionKind.MOMENT:
             return text.strip()
-        case ConditionKind.OBJECT:
+        case ConditionKind.OTHER:
             return CONDITIONS[name].read_text(text) if len(text) <= MAX_TYPED else text
         case _:
             values = split_lines(text)
@@ -237,7 +237,7 @@ def field_at(path: str) -> tuple[int | None, str]:
 def message_in_form(fault: Fault, rules: Sequence[Mapping[str, object]]) -> str:
     """Return the fault's message or, for a malformed condition, how to type it."""
     index, name = field_at(fault.path)
-    conditions = rules[index]["conditions"] if index is not None and name in OBJECTS else None
+    conditions = rules[index]["conditions"] if index is not None and name in OTHERS else None
     text = conditions.get(name) if isinstance(conditions, Mapping) else None
     if not isinstance(text, str):
         return fault.message

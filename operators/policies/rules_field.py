@@ -24,7 +24,7 @@ from operators.policies.rule_rows import (
     FLAGS,
     MOMENTS,
     NEW_ROW,
-    OBJECTS,
+    OTHERS,
     RuleRow,
     field_at,
     in_evaluation_order,
@@ -124,10 +124,10 @@ class RulesWidget(CompositeWidget):
             ],
             "further": any(
                 row[name] or (isinstance(index, int) and (index, name) in self.errors)
-                for name in (*CHOICES, *FURTHER, *MOMENTS, *OBJECTS)
+                for name in (*CHOICES, *FURTHER, *MOMENTS, *OTHERS)
             ),
             "moments": [condition(name) for name in MOMENTS],
-            "objects": [condition(name) for name in OBJECTS],
+            "others": [condition(name) for name in OTHERS],
             "permissions": field("permissions", "Grants these permissions", hint="full_access"),
             "requests": field("requests", "Requests"),
             "period": field("period", "a", choices=PERIODS),

@@ -213,3 +213,12 @@ def test_a_template_fills_in_the_only_licence_type_and_the_confirmation_names_a_
         assert (values["license_type"], values["quota"]) == ([filled_in], ["10000"])
     sent = {"requester_own_id": "org_new", "requester_name": "New Inc.", "license_type": "press", **QUOTA}
     assert "New Inc., id org_new (new)" in words(submit(admin, ADD, account=account.pk, **sent))
+
+
+@pytest.mark.parametrize("typed", ["10.000", "10,000", "1.5"])
+def test_a_quota_that_could_be_ten_or_ten_thousand_is_refused(admin, account, typed):
+    text = words(
+        submit(admin, ADD, account=account.pk, requester_own_id="org_acme", license_type="commercial", quota=typed)
+    )
+    assert "Write 10000, without a separator." in text or "Enter a whole number." in text
+    assert not License.objects.exists()

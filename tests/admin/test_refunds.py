@@ -182,3 +182,21 @@ def test_refunds_are_offered_for_revenue_to_those_who_may_book_them(sign_in, sta
     client = sign_in(staff("licensing.view_license", "analytics.view_ledgerentry", accounts=[account]))
     assert "/adjust" not in client.get(change_url(charged["license"])).content.decode()
     assert "/refund" not in client.get(change_url(charged["license"])).content.decode()
+
+
+def test_a_credit_note_is_booked_once_by_its_number_and_speaks_the_accounts_time(admin, account, charged, clock):
+    account.time_zone = "Europe/Berlin"
+    account.save(update_fields=["time_zone"])
+    clock.set("2026-10-31T23:30:00Z")
+    entry = charged["entry"]
+    entry_values = form_values(admin.get(refund(admin, entry)).content.decode())
+    local = entry.occurred_at.astimezone(account.zone)
+    assert f"{local:%Y-%m-%d %H:%M %Z}" in entry_values["description"][0]
+    half = {**entry_values, "amount": "0.02", "external_id": "CN-7"}
+    asked = admin.post(refund(admin, entry), {**half, "_save": "Save"})
+    assert "on 2026-11-01." in asked.content.decode()
+    booked = book(admin, entry, amount="0.02", external_id="CN-7")
+    assert "CN-7" in admin.get(change_url(booked)).content.decode()
+    again = admin.post(refund(admin, entry), {**half, "_save": "Save"})
+    assert "This number was booked before." in again.content.decode()
+    assert LedgerEntry.objects.filter(external_id="CN-7").count() == 1

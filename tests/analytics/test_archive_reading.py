@@ -22,7 +22,7 @@ from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import usage_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.rollups.rebuild import rebuild
-from kit import statements
+from kit import statement_timeout
 from kit.http.errors import ServiceUnavailable
 from kit.rest.lists import counting
 from licensing.content.models import Content
@@ -254,7 +254,7 @@ def test_a_long_search_is_given_up_and_a_long_count_estimated(api, account, even
     page = api.get(wanted)
     assert page["totalCountIsExact"] is False
     assert page["totalCount"] >= 2
-    with statements.time_limit(0), pytest.raises(ServiceUnavailable, match="Narrow the filters"):
+    with statement_timeout.time_limit(0), pytest.raises(ServiceUnavailable, match="Narrow the filters"):
         ArchiveQuery(account.pk, None, HORIZON).read(1, descending=True)
 
 

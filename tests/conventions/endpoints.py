@@ -15,7 +15,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import Account
-from kit.rest.heavy import action_of, view_at
+from config.asgi import action_of, view_at
 from tests import auditlog, factories, ledger
 from tests.client import ApiClient, Reply
 

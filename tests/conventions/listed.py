@@ -9,8 +9,8 @@ from django.db.models import DateTimeField
 from accounts.models import ApiKey
 from accounts.webhooks.models import WebhookAttempt
 from analytics.models import Grant, LedgerEntry, Payment, WalletEntry
+from config.asgi import view_at
 from config.management import append_only
-from kit.rest.heavy import view_at
 from kit.values.currencies import CURRENCIES
 from licensing.policies.models import PolicyRevision
 

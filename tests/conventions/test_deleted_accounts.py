@@ -5,7 +5,7 @@ from asgiref.sync import sync_to_async
 
 from accounts.models import Account
 from accounts.viewsets import AccountViewSet, ReadingViewSet
-from kit.rest.heavy import view_at
+from config.asgi import view_at
 from licensing.access.event_loop.application import Request as CheckRequest
 from licensing.account_deletion import delete_account, models_in_deletion_order
 from tests.conventions.endpoints import WITH_KEY, WRITES, each

@@ -5,9 +5,9 @@ import pytest
 from django.db import OperationalError, close_old_connections, connection
 from django.urls import reverse
 
-from kit import statements
+from config.asgi import action_of, is_heavy, view_at
+from kit import statement_timeout
 from kit.http.error_replies import as_api_error
-from kit.rest.heavy import action_of, is_heavy, view_at
 from tests.conventions.endpoints import ENDPOINTS, LISTS, known_to_the_resolver
 
 REPORTS = ("/v1/analytics/", "/v1/statements")  # sums over as much as the client asks for
@@ -73,13 +73,13 @@ def run(bound, statement):
     """Run in a separate thread, like config.asgi; return the error and the reply to the client."""
 
     def work():
-        statements.bound.set(bound)
+        statement_timeout.bound.set(bound)
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement)
                 cursor.fetchall()
         except OperationalError as error:
-            return statements.was_ended(error), as_api_error(error)
+            return statement_timeout.was_ended(error), as_api_error(error)
         finally:
             close_old_connections()
             connection.close()
@@ -91,7 +91,7 @@ def run(bound, statement):
 
 @pytest.mark.slow
 def test_a_statement_that_runs_too_long_ends_with_advice(db):
-    ended, error = run(statements.Bound(1), ENDLESS[connection.vendor])
+    ended, error = run(statement_timeout.Bound(1), ENDLESS[connection.vendor])
     assert (ended, error.status_code, error.code) == (True, 503, "service_unavailable")
     assert "1 seconds" in error.message
     assert "Narrow the filters" in error.message
@@ -100,13 +100,13 @@ def test_a_statement_that_runs_too_long_ends_with_advice(db):
 
 def test_bounds_apply_to_single_requests_and_not_to_commands(db):
     show = {"sqlite": "SELECT 1", "postgresql": "SELECT 1 WHERE current_setting('statement_timeout') = '0'"}
-    run(statements.Bound(1), "SELECT 1")
+    run(statement_timeout.Bound(1), "SELECT 1")
     assert run(None, show[connection.vendor]) == (False, None)
     if connection.vendor == "postgresql":
-        assert statements.bound.get() is None
+        assert statement_timeout.bound.get() is None
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL goes on until its bound")
 def test_a_statement_of_a_disconnected_client_ends_at_once(db, for_nobody):
-    ended, error = run(statements.bound.get(), ENDLESS["sqlite"])
+    ended, error = run(statement_timeout.bound.get(), ENDLESS["sqlite"])
     assert (ended, error.status_code) == (True, 499)

@@ -31,7 +31,7 @@ ROOMS_OF_ACCOUNTS = [
     ["accounts.plans.usage", "accounts.webhooks"],
     ["accounts.plans.views"],
     [
-        "accounts.event_objects", "accounts.management", "accounts.models", "accounts.openapi",
+        "accounts.management", "accounts.models", "accounts.openapi", "accounts.registrations",
         "accounts.system_checks", "accounts.urls",
     ],
     ["accounts.apps"],
@@ -158,7 +158,7 @@ def test_modules_import_models_from_where_they_are_defined():
 
 
 def test_shared_modules_import_no_capability():
-    gathering = {"models.py", "urls.py", "event_objects.py", "examples.py"}  # for Django, events and OpenAPI
+    gathering = {"models.py", "urls.py", "registrations.py", "examples.py"}  # for Django, events and OpenAPI
     shared = [path for path in sorted((ROOT / "licensing").glob("*.py")) if path.name not in gathering]
     assert shared
     for path in shared:

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from analytics.ledger.filters import LedgerFilters
 from analytics.models import AccessEvent, Entry, LedgerEntry
+from config.asgi import view_at
 from kit.rest.filters import given_filters
-from kit.rest.heavy import view_at
 from kit.rest.lists.windows import WindowedPagination
 from kit.storage.summaries import summarize_new_blocks
 from licensing.access.selected_decisions import SelectedDecisions

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kit.rest.heavy import view_at
+from config.asgi import view_at
 from kit.rest.owned import is_earlier, is_equal
 from tests.conventions.endpoints import ENDPOINTS
 from tests.conventions.schemas import parts_of, schema_of

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import pytest
 from django.contrib import admin
 
@@ -17,6 +19,7 @@ from licensing.policies.condition_values import ConditionKind
 from licensing.policies.conditions import TYPES
 from licensing.policies.decision import Reason
 from licensing.policies.describe_rule import describe_rule
+from licensing.policies.facts import Facts
 from licensing.policies.rules import parse_rule
 from operators.policies.rule_rows import row_rule, rule_row
 from operators.policies.rules_field import RulesWidget
@@ -36,6 +39,18 @@ WANTED = {
     ConditionKind.NETWORKS: "203.0.113.0/24",
     ConditionKind.MOMENT: "2026-01-31",
 }
+
+
+class SpiedFacts:
+    """Facts that note which of them are read."""
+
+    def __init__(self) -> None:
+        self.read: set[str] = set()
+        self.facts = Facts(now=datetime(2026, 1, 1, tzinfo=UTC), requester_id="org_acme")
+
+    def __getattr__(self, name):
+        self.read.add(name)
+        return getattr(self.facts, name)
 
 
 @pytest.mark.parametrize("path", TABLES)
@@ -90,6 +105,10 @@ def test_every_condition_is_known_everywhere():
         shown = str(RulesWidget().row_context(0, rule_row(rule)))
         assert f"rules-0-{condition.name}'" in shown
         assert condition.label in shown
+        seen = SpiedFacts()
+        parsed.matches(seen)
+        parsed.saw(seen)
+        assert seen.read == ({condition.reads} - {""})
     assert len({one.position for one in TYPES}) == len(TYPES)
 
 

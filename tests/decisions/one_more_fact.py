@@ -1,4 +1,6 @@
-"""A pytest plugin that adds a temporary fact and a condition on it, each as one table row.
+"""A pytest plugin that adds a temporary fact, a condition on it, and a second condition on a fact that has one.
+
+Each is one table row.
 
 The rows are inserted into the sources on import, so no other code can depend on them.
 """
@@ -27,12 +29,30 @@ CONDITION = """
     ConditionType(
         name="requesterCountry",
         kind=ConditionKind.VALUES,
+        reads="country",
         build=membership_test("requesterCountry", text_reader(2), "country"),
         schema=one_or_more_schema(text_schema(2), "Countries"),
         holds_if="the requester is in that country, or in one of those",
         words="the customer is in {}",
         position=99,
         label="Country of the requester",
+    ),
+    ConditionType(
+        name="hasAttributes",
+        kind=ConditionKind.FLAG,
+        reads="attributes",
+        build=lambda value, path: Condition(
+            "hasAttributes",
+            parse_flag(value, path),
+            lambda facts: bool(facts.attributes) is value,
+            lambda facts: bool(facts.attributes),
+        ),
+        schema={"type": "boolean"},
+        holds_if="the requester has attributes; `false`: it has none",
+        words="the customer has attributes",
+        words_if_false="the customer has no attributes",
+        position=98,
+        label="Has attributes",
     ),
 """
 # The row, and the source text before which it is inserted.

@@ -45,6 +45,15 @@ def test_a_simulation_of_the_unchanged_policy_changes_nothing(api, item, policy)
     assert (reply["total"], reply["unchanged"], reply["reasonChanged"]) == (2, 2, 0)
 
 
+def test_a_second_condition_on_a_fact_is_simulated_with_the_fact(api, account):
+    policy = factories.policy(account, {"action": "allow", "conditions": {"hasAttributes": True}})
+    item = factories.content(account, policy_id=policy.pk)
+    for attributes in ({"seats": 5}, {}):
+        api.post("/v1/access/check", {"contentId": item.pk, "requester": {"id": "org_acme", "attributes": attributes}})
+    reply = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (reply["total"], reply["unchanged"], reply["reasonChanged"]) == (2, 2, 0)
+
+
 def test_a_recorded_decision_shows_it(api, item):
     made = api.post("/v1/access/check", {"contentId": item.pk, "requester": REQUESTER})
     assert api.get(f"/v1/access/decisions/{made['id']}")["requester"]["country"] == "DE"

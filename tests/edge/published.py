@@ -92,7 +92,7 @@ SEEKERS = st.builds(
 )  # fmt: skip
 
 
-class Ruled:
+class StoredRule:
     def __init__(self, pattern: str, policy: CompiledPolicy | None) -> None:
         self.pattern, self.policy = pattern, policy
 
@@ -110,7 +110,7 @@ def policies_at(
 ) -> list[CompiledPolicy | None]:
     """Return the policies that apply to a page by its path and query; all must allow it."""
     found = candidate_pages(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
-    rule = RuleTable([Ruled(*pair) for pair in rules]).most_specific(normalize_path(target))
+    rule = RuleTable([StoredRule(*pair) for pair in rules]).most_specific(normalize_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from licensing.visits.addresses import find_proxy_networks, newest_visits
+from licensing.visits.proxy_networks import find_proxy_networks, newest_visits
 from tests.edge.asking import READERS
 
 pytestmark = pytest.mark.django_db(transaction=True)

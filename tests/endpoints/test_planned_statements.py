@@ -6,7 +6,7 @@ from django.db.models import F, FloatField, Value
 from django.db.models.functions import Cast, Sqrt
 
 from accounts.models import Account
-from kit import statements
+from kit import statement_timeout
 from kit.rest.lists.orders import INDEX_ORDER_SETTINGS, read_in_order
 from kit.storage.limited import TookTooLong, rows_within
 from kit.storage.postgresql.base import limit_statement
@@ -39,7 +39,7 @@ def test_settings_end_with_their_statement(settings, pooling, around, monkeypatc
     account = factories.account()
     rows = Account.objects.order_by("-created", "-id")
     failing = rows.annotate(root=Sqrt(Cast(Value(-1) + 0 * F("epoch"), FloatField())))
-    with statements.time_limit(5):
+    with statement_timeout.time_limit(5):
         before = shown()
         with AROUND[around]():
             assert [one.pk for one in read_in_order(rows[:5])] == [account.pk]

@@ -17,9 +17,10 @@ from kit.http.errors import InvalidApiKey
 from kit.storage.microbatch import MicroBatch
 from licensing.access.check_values import Check
 from licensing.access.event_loop.blocking_calls import keep_requesters_now, look_up_account, look_up_now
+from licensing.access.event_loop.callers import AsyncKeys
 from licensing.access.event_loop.calls import InThread
 from licensing.access.event_loop.gateway import Gateway
-from licensing.access.event_loop.lookup import FIND_SQL, AsyncKeys, AsyncLookup, needs_no_thread
+from licensing.access.event_loop.lookup import FIND_SQL, AsyncLookup, needs_no_thread
 from licensing.access.lookup.pages import compiled_policies
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot, Selector

@@ -10,7 +10,7 @@ of an early match, and can use a summary (kit.storage.summaries).
 
 A longer window can have any number of rows, for example those of an import. A search that takes too long is therefore
 given up, and the window is read in parts of a known number of rows. So no statement comes near the time limit
-(kit.statements), however long the whole search takes. A window with many matches is halved.
+(kit.statement_timeout), however long the whole search takes. A window with many matches is halved.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -128,7 +128,8 @@ class Session:
         values = [encode_parameter(parameter) for parameter in parameters]
         formats = [isinstance(parameter, list) for parameter in parameters]
         if self.prepares:
-            self.libpq.send_query_prepared(await self.prepared_name(statement), values, formats)
+            name = self.prepared.get(statement) or await self.prepare(statement)
+            self.libpq.send_query_prepared(name, values, formats)
         else:
             self.libpq.send_query_params(number_parameters(statement), values, None, formats)
         result = await self.result()
@@ -142,13 +143,12 @@ class Session:
             return 0
         return int(number or 0)
 
-    async def prepared_name(self, statement: str) -> bytes:
-        name = self.prepared.get(statement)
-        if name is None:
-            name = b"statement_%d" % len(self.prepared)
-            self.libpq.send_prepare(name, number_parameters(statement))
-            await self.result()
-            self.prepared[statement] = name
+    async def prepare(self, statement: str) -> bytes:
+        """Prepare a statement and return its name."""
+        name = b"statement_%d" % len(self.prepared)
+        self.libpq.send_prepare(name, number_parameters(statement))
+        await self.result()
+        self.prepared[statement] = name
         return name
 
     async def result(self) -> PGresult:

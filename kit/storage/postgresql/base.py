@@ -19,7 +19,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.datetime import TimestamptzLoader
 from psycopg_pool import ConnectionPool
 
-from kit import statements
+from kit import statement_timeout
 from kit.storage.outage_causes import outages
 from kit.storage.postgresql.timelines import READ_TIMELINE, thread_timeline
 
@@ -87,19 +87,15 @@ class DatabaseSchemaEditor(schema.DatabaseSchemaEditor):
 class DatabaseWrapper(base.DatabaseWrapper):
     SchemaEditorClass = DatabaseSchemaEditor
 
-    @property
-    def pool(self) -> ConnectionPool | None:
-        pool: ConnectionPool | None = super().pool
-        if pool is not None:
-            pool._check = partial(check_connection, pool)  # Django offers no option for it
-        return pool
-
     def __init__(self, settings_dict: dict[str, object], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         if settings.DATABASE_POOLING == "transaction":
             self.execute_wrappers.append(limit_statement)
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
+        pool: ConnectionPool | None = self.pool
+        if pool is not None:
+            pool._check = partial(check_connection, pool)  # Django offers no option for it
         connection: Connection = super().get_new_connection(conn_params)
         attributes = vars(connection)
         if self.alias == DEFAULT_DB_ALIAS and "is_known" not in attributes:
@@ -110,14 +106,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             if self.alias == DEFAULT_DB_ALIAS and "timeline" not in attributes:
                 attributes["timeline"] = thread_timeline.note(read_timeline(connection))
-            milliseconds = statements.milliseconds()
+            milliseconds = statement_timeout.milliseconds()
             # Sent only on a change: most requests have the same limit, and a round trip each would be expensive.
             if attributes.get("statement_milliseconds", 0) != milliseconds:
                 connection.execute(f"SET statement_timeout = {milliseconds}")
                 attributes["statement_milliseconds"] = milliseconds
         except Exception:
-            if self.pool:
-                self.pool.putconn(connection)
+            if pool is not None:
+                pool.putconn(connection)
             raise
         return connection
 
@@ -136,7 +132,7 @@ def limit_statement(
 
     Outside a transaction, limit and statement are one message, which PostgreSQL runs as one transaction.
     """
-    milliseconds = statements.milliseconds()
+    milliseconds = statement_timeout.milliseconds()
     wrapper, cursor = cast(DatabaseWrapper, context["connection"]), cast(CursorWrapper, context["cursor"])
     if not milliseconds or many:
         return execute(sql, params, many, context)

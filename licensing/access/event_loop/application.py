@@ -1,6 +1,7 @@
 """ASGI application for POST /v1/access/check and /v1/access/check/batch."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from urllib.parse import parse_qs
@@ -15,10 +16,10 @@ from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
 from kit.http.client_addresses import TrustedProxies
+from kit.http.error_pages import unknown_host
 from kit.http.error_replies import as_api_error, forget_frames, render_error
 from kit.http.errors import ApiError
 from kit.http.header_limits import check_lengths
-from kit.http.middleware import unknown_host
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import JSON, render_json
@@ -103,13 +104,14 @@ async def respond(scope: Scope, send: Send, status: int, head: bytes, body: byte
     await send({"type": "http.response.body", "body": body})
 
 
+@dataclass(slots=True)
 class EarlyReply:
     """The reply to a single check, rendered while its record is under way."""
 
-    def __init__(self, checks: Sequence[Check], sign: Sign | None) -> None:
-        self.checks, self.sign = checks, sign
-        self.made: Decisions | None = None  # what was rendered
-        self.body = b""
+    checks: Sequence[Check]
+    sign: Sign | None
+    made: Decisions | None = None  # what was rendered
+    body: bytes = b""
 
     def render(self, made: Decisions) -> None:
         """Render the decision, unless its record may change more of it than the credit that remains."""

@@ -1,7 +1,7 @@
 """Callers of checks on the event loop: API keys, plan limits, and the steps of admission."""
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar
@@ -9,19 +9,29 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from accounts.keys.authentication import Grant, bearer_token, check_well_formed, name_in_cache
+from accounts.keys.authentication import (
+    Grant,
+    Grants,
+    bearer_token,
+    build_grants,
+    check_well_formed,
+    find_grants,
+    name_in_cache,
+)
 from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
+from accounts.keys.models import FIND_BY_DIGEST_SQL
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
 from accounts.limits.windows import Consume, LimitState
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.storage.microbatch import MicroBatch, Work
+from kit.storage.postgresql.async_postgres import Sessions
+from kit.telemetry.tracing import traced
 from kit.values.networks import Address
 from licensing.access.event_loop.blocking_calls import find_grants_now, note_uses_now
 from licensing.access.event_loop.calls import Calls, in_thread
 from licensing.access.event_loop.head import Head, is_served
-from licensing.access.event_loop.lookup import AsyncKeys
 from licensing.access.event_loop.metrics import HIT, MISS, looked_up
 from licensing.access.event_loop.snapshot import Snapshot
 from licensing.sites.refused_proxies import RefusedProxy
@@ -31,6 +41,19 @@ R = TypeVar("R")
 
 class Outdated(Exception):
     """The key or the facts behind an answer have changed since. Answer the request again."""
+
+
+class AsyncKeys:
+    def __init__(self) -> None:
+        self.sessions = Sessions()
+
+    @traced("SELECT keys", system="postgresql")
+    async def find(self, texts: Sequence[str]) -> list[Grant | InvalidApiKey]:
+        return await find_grants(texts, self.read)
+
+    async def read(self, digests: Collection[bytes]) -> Grants:
+        rows = await self.sessions.run(FIND_BY_DIGEST_SQL, [list(digests)])
+        return build_grants([(value or b"").decode() for value in row] for row in rows)
 
 
 class Callers:

@@ -1,6 +1,6 @@
 """The head of a request for checks, and that of its reply."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from urllib.parse import parse_qs
 
@@ -11,7 +11,7 @@ from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
 from kit.http.client_addresses import TrustedProxies
-from kit.http.header_limits import LIMITS, MAX_PARAMETERS, read_headers
+from kit.http.header_limits import LIMITS, MAX_PARAMETERS, Limit
 from kit.http.request_ids import request_id
 from kit.rest.deprecated import deprecation_headers
 
@@ -37,6 +37,35 @@ OTHER_ORIGIN_HEADERS = (
 ).encode()
 HSTS = b"strict-transport-security: max-age=%d\r\n" % settings.SECURE_HSTS_SECONDS
 MAX_HOST = LIMITS[b"host"].most  # bytes: a name of 253, and a port
+LEAST = min(limit.most for limit in LIMITS.values())
+UNREAD = Limit(64 * 1024, "nothing")
+
+
+def read_headers(lines: Collection[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], list[bytes]]:
+    """Return the headers by lower-case name, and the names of oversized ones, whose values read as empty.
+
+    Repeated headers are joined with commas.
+    """
+    headers = dict(lines)
+    if len(headers) == len(lines):
+        values = headers.values()
+        if len(b"".join(values)) <= LEAST or max(map(len, values)) <= LEAST:  # nearly always, and the first is faster
+            return headers, []
+    return join_headers(lines)
+
+
+def join_headers(lines: Iterable[tuple[bytes, bytes]]) -> tuple[dict[bytes, bytes], list[bytes]]:
+    headers: dict[bytes, bytes] = {}
+    too_long: list[bytes] = []
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in lines:
+        values.setdefault(name, []).append(value)
+    for name, several in values.items():
+        headers[name] = b",".join(several)
+        if len(headers[name]) > LIMITS.get(name, UNREAD).most:
+            headers[name] = b""
+            too_long.append(name)
+    return headers, too_long
 
 
 class Head:
@@ -49,9 +78,8 @@ class Head:
         self.scope = scope
         self.path: str = scope["path"]
         self.query: bytes = scope["query_string"]
-        self.body: bytes | None = scope.get("extensions", {}).get(
-            "body"
-        )  # set if it arrived with the head (config.server)
+        # Set if it arrived with the head (config.server).
+        self.body: bytes | None = scope.get("extensions", {}).get("body")
         self.headers, self.too_long = read_headers(scope["headers"])
         self.host = self.header(b"host")
         if b"host" not in self.headers and scope.get("server"):  # HTTP/1.0 needs none

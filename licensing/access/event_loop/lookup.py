@@ -1,16 +1,13 @@
-"""Reads from PostgreSQL on the event loop: items, requesters, keys, changes of accounts and requester numbers.
+"""Reads from PostgreSQL on the event loop: items, requesters, changes of accounts and requester numbers.
 
 Each class reads for all waiting requests in one statement, with the same results as the function of that name in
 blocking_calls. Checks wait for these reads on a cache miss and after each change of an account.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from accounts.keys.authentication import Grant, Grants, build_grants, find_grants
-from accounts.keys.models import FIND_BY_DIGEST_SQL
 from accounts.plans.epochs import CHANGES_SINCE_SQL, Changes
 from kit.bounded_cache import NotCached
-from kit.http.errors import InvalidApiKey
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.telemetry.tracing import traced
 from kit.values import ids
@@ -138,19 +135,6 @@ def read_epoch(epoch: bytes | None) -> int:
     if epoch is None:  # the account does not exist
         raise NotCached
     return int(epoch)
-
-
-class AsyncKeys:
-    def __init__(self) -> None:
-        self.sessions = Sessions()
-
-    @traced("SELECT keys", system="postgresql")
-    async def find(self, texts: Sequence[str]) -> list[Grant | InvalidApiKey]:
-        return await find_grants(texts, self.read)
-
-    async def read(self, digests: Collection[bytes]) -> Grants:
-        rows = await self.sessions.run(FIND_BY_DIGEST_SQL, [list(digests)])
-        return build_grants([(value or b"").decode() for value in row] for row in rows)
 
 
 class AsyncChanges:

@@ -9,7 +9,7 @@ from django.db.models import Q
 from accounts.keys.authentication import find_grant
 from accounts.models import Unknown
 from accounts.plans.epochs import current_epoch
-from kit import statements
+from kit import statement_timeout
 from kit.bounded_cache import BoundedCache
 from kit.http.errors import InvalidApiKey, ServiceUnavailable
 from kit.storage.postgresql.timelines import empty_on_promotion
@@ -65,7 +65,7 @@ def terms_of_site(site: Site) -> list[Terms]:
 
 def compute_terms(site_id: str) -> list[Terms]:
     """Compute the terms of a site. Goes on if the client leaves, because the next one needs them, too."""
-    with statements.for_several_clients(settings.HEAVY_STATEMENT_SECONDS):
+    with statement_timeout.for_several_clients(settings.HEAVY_STATEMENT_SECONDS):
         site = Site.objects.prefetch_related("rules__policy").get(pk=site_id)
         denies_unknown = site.unknown == Unknown.DENY
         return terms_of(

@@ -22,9 +22,10 @@ class Guard(NamedTuple):
     parts: int
 
 
-class Ruled(Struct, frozen=True):
-    """A pattern with the terms of its policy. The smallest `rank` decides a page that several patterns match.
+class RuleTerms(Struct, frozen=True):
+    """A site's rule: a pattern with the terms of its policy.
 
+    The smallest `rank` decides a page that several patterns match.
     `length` and `queried_length` are those of the published URLs that match a page without and with a query.
     `guards` are None if there would be too many.
     """
@@ -45,7 +46,9 @@ class Ruled(Struct, frozen=True):
         return len(self.urls[-1])
 
 
-def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: PolicyTerms, unknown: Terms) -> Ruled:
+def build_rule_terms(
+    place: int, pattern: str, policy: CompiledPolicy | None, policies: PolicyTerms, unknown: Terms
+) -> RuleTerms:
     """Return the rule. Pages of a pattern without a policy have the terms of unknown pages. If such a pattern matches
     every page and unknown pages are open, it is not published, because no policy says anything about the whole host.
     """
@@ -53,13 +56,13 @@ def ruled_by(place: int, pattern: str, policy: CompiledPolicy | None, policies: 
     is_published = policy is not None or not unknown.open_to_some or not matcher.matches_every_path
     terms = policies.get(policy) if policy is not None else unknown
     urls = tuple(pattern_spellings(pattern))
-    return Ruled(matcher, terms, (-matcher.length, place), urls, query_guards(matcher), is_published)
+    return RuleTerms(matcher, terms, (-matcher.length, place), urls, query_guards(matcher), is_published)
 
 
-def deciding(ruled: Sequence[Ruled]) -> list[Ruled]:
+def drop_overridden_rules(rules: Sequence[RuleTerms]) -> list[RuleTerms]:
     """Return the rules that decide some page: none that is less specific than one for every page."""
-    last = min((rule.rank for rule in ruled if rule.pattern.matches_every_path), default=None)
-    return [rule for rule in ruled if last is None or rule.rank <= last]
+    last = min((rule.rank for rule in rules if rule.pattern.matches_every_path), default=None)
+    return [rule for rule in rules if last is None or rule.rank <= last]
 
 
 def pattern_spellings(pattern: str) -> list[str]:

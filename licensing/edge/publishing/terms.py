@@ -17,7 +17,7 @@ from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
 from licensing.edge.publishing.overlaps import Overlaps, at_most
 from licensing.edge.publishing.promises import CRAWLED, USES, Promise
-from licensing.edge.publishing.published_patterns import Ruled, deciding, quoted, ruled_by
+from licensing.edge.publishing.published_patterns import RuleTerms, build_rule_terms, drop_overridden_rules, quoted
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
 from licensing.policies.compiled import CompiledPolicy
 from licensing.sites.patterns import PatternIndex
@@ -61,11 +61,11 @@ def terms_of(
     """
     unknown = Terms("") if denies_unknown else unsettled("")
     policies = PolicyTerms()
-    ruled = deciding(
-        [ruled_by(place, pattern, policy, policies, unknown) for place, (pattern, policy) in enumerate(rules)]
+    ranked_rules = drop_overridden_rules(
+        [build_rule_terms(place, pattern, policy, policies, unknown) for place, (pattern, policy) in enumerate(rules)]
     )
-    table = TermsTable([rule.terms for rule in ruled])
-    conflicts = ItemConflicts(ruled, table, same)
+    table = TermsTable([rule.terms for rule in ranked_rules])
+    conflicts = ItemConflicts(ranked_rules, table, same)
     entries: list[Terms] = []
     listed, queried = 0, 0  # pages, and items with a query
     for page in pages_of_items(items, policies):
@@ -82,13 +82,13 @@ def terms_of(
                 by_query = list(islice(entries_by_query(page), MAX_ITEM_TERMS - queried))
                 queried += len(by_query)
                 entries += by_query
-    covers_every_page = any(rule.pattern.matches_every_path for rule in ruled)
+    covers_every_page = any(rule.pattern.matches_every_path for rule in ranked_rules)
     if denies_unknown and not covers_every_page:
         entries.append(Terms("/"))
     if conflicts.are_too_many:
-        entries += [unsettled(url) for rule in ruled if rule.is_published for url in rule.urls]
+        entries += [unsettled(url) for rule in ranked_rules if rule.is_published for url in rule.urls]
     else:
-        entries += entries_of_rules(ruled, table, conflicts, None if covers_every_page else unknown)
+        entries += entries_of_rules(ranked_rules, table, conflicts, None if covers_every_page else unknown)
     by_url: dict[str, Terms] = {}
     for entry in entries:  # an item's entry replaces that of a pattern for its page alone
         by_url.setdefault(entry.url, entry)
@@ -96,15 +96,15 @@ def terms_of(
 
 
 def entries_of_rules(
-    ruled: Sequence[Ruled], table: TermsTable, conflicts: "ItemConflicts", beyond: Terms | None
+    rules: Sequence[RuleTerms], table: TermsTable, conflicts: "ItemConflicts", beyond: Terms | None
 ) -> Iterator[Terms]:
     """Yield the entries of the patterns. `beyond` are the terms of pages that match none, if there are such pages."""
-    overlaps = Overlaps([rule.pattern for rule in ruled])
-    preferred = at_most([rule.rank for rule in ruled])
-    not_longer = at_most([rule.length for rule in ruled])
-    not_longer_with_query = at_most([rule.queried_length for rule in ruled])
+    overlaps = Overlaps([rule.pattern for rule in rules])
+    preferred = at_most([rule.rank for rule in rules])
+    not_longer = at_most([rule.length for rule in rules])
+    not_longer_with_query = at_most([rule.queried_length for rule in rules])
     further = 0 if beyond is None else table.number(beyond)
-    for place, rule in enumerate(ruled):
+    for place, rule in enumerate(rules):
         if not rule.is_published:
             continue
         # Crawlers may choose this pattern for pages that the service decides by another one.
@@ -142,7 +142,7 @@ def pages_of_items(items: Iterable[Item], policies: PolicyTerms) -> Iterable[Pag
     return pages.values()
 
 
-def differs(page: PageOfItems, matching: Sequence[Ruled], table: TermsTable) -> bool:
+def differs(page: PageOfItems, matching: Sequence[RuleTerms], table: TermsTable) -> bool:
     """Whether the page's items have other terms than its pattern. Unmentioned pages are not licensed."""
     own = table.numbers(terms_at(page))
     read_for_page = [rule for rule in matching if rule.is_published]
@@ -163,11 +163,11 @@ class ItemConflicts:
     of its guards.
     """
 
-    def __init__(self, ruled: Sequence[Ruled], table: TermsTable, same: SamePage | None) -> None:
-        self.ruled, self.table, self.same = ruled, table, same
-        self.index = PatternIndex([rule.pattern for rule in ruled])
-        self.of_rules = [0] * len(ruled)
-        self.of_guards = [[0] * len(rule.guards or ()) for rule in ruled]
+    def __init__(self, rules: Sequence[RuleTerms], table: TermsTable, same: SamePage | None) -> None:
+        self.rules, self.table, self.same = rules, table, same
+        self.index = PatternIndex([rule.pattern for rule in rules])
+        self.of_rules = [0] * len(rules)
+        self.of_guards = [[0] * len(rule.guards or ()) for rule in rules]
         self.comparisons = 0
 
     @property
@@ -177,15 +177,15 @@ class ItemConflicts:
     def leading_parts(self, path: str) -> Iterator[tuple[int, int]]:
         """Yield the places of the rules whose patterns begin like the path, with the number of parts that it has."""
         for place in self.index.candidates(path):
-            pattern = self.ruled[place].pattern
+            pattern = self.rules[place].pattern
             self.comparisons += len(pattern.parts)
             yield place, pattern.leading_parts(path)
 
-    def matching(self, path: str) -> list[Ruled]:
-        return [self.ruled[place] for place, parts in self.leading_parts(path) if self.has_all(place, parts)]
+    def matching(self, path: str) -> list[RuleTerms]:
+        return [self.rules[place] for place, parts in self.leading_parts(path) if self.has_all(place, parts)]
 
     def has_all(self, place: int, parts: int) -> bool:
-        return parts == len(self.ruled[place].pattern.parts)
+        return parts == len(self.rules[place].pattern.parts)
 
     def add(self, page: PageOfItems, *, is_listed: bool) -> None:
         """Add a page, which has entries of its own if `is_listed`."""
@@ -193,14 +193,14 @@ class ItemConflicts:
         length = len(quoted(page.path))
         for path in spellings(page.path, self.same):
             for place, parts in self.leading_parts(path):
-                rule = self.ruled[place]
+                rule = self.rules[place]
                 if self.has_all(place, parts) and self.is_overlooked(rule, page, length, is_listed=is_listed):
                     self.of_rules[place] |= numbers
                 for number, guard in enumerate(rule.guards or ()):
                     if parts >= guard.parts and (not is_listed or len(guard.url) >= length + 2):
                         self.of_guards[place][number] |= numbers
 
-    def is_overlooked(self, rule: Ruled, page: PageOfItems, length: int, *, is_listed: bool) -> bool:
+    def is_overlooked(self, rule: RuleTerms, page: PageOfItems, length: int, *, is_listed: bool) -> bool:
         """Whether crawlers may read the rule's pattern, which matches the page, and not the page's own entries."""
         if not is_listed:
             return True
@@ -213,7 +213,9 @@ def terms_at(page: PageOfItems) -> list[Terms]:
     return [*([page.plain] if page.plain is not None else []), *page.queried]
 
 
-def entries_of(page: PageOfItems, matching: Sequence[Ruled], unknown: Terms, same: SamePage | None) -> Iterator[Terms]:
+def entries_of(
+    page: PageOfItems, matching: Sequence[RuleTerms], unknown: Terms, same: SamePage | None
+) -> Iterator[Terms]:
     """Yield the entries of the page's items.
 
     A page with a query has the terms that all items at its path share, because the service ignores the order of

@@ -20,7 +20,7 @@ from licensing.policies.rules import Rule
 CHOICE_CONDITIONS = condition_names(ConditionKind.VALUES, ConditionKind.CHOICES)
 LICENSE_CONDITIONS = ("licenseType", "hasValidLicense")
 FLAG_CONDITIONS = condition_names(ConditionKind.FLAG)
-OBJECT_CONDITIONS = condition_names(ConditionKind.OBJECT)
+OTHER_CONDITIONS = condition_names(ConditionKind.OTHER)
 
 
 def lie_within(inner: Iterable[Range], outer: Iterable[Range]) -> bool:
@@ -43,7 +43,7 @@ class ComparableRule:
     choices: dict[str, frozenset[str]]  # conditions on one of several values
     flags: dict[str, object]
     ranges: dict[str, dict[int, list[Range]]]  # by IP version
-    objects: dict[str, object]  # JSON of conditions of ConditionKind.OBJECT
+    others: dict[str, object]  # JSON of conditions of ConditionKind.OTHER
     comparable: dict[str, object]  # the same, in the form that their types compare
     size: int  # number of values that a comparison looks at
     before: datetime | None
@@ -66,10 +66,10 @@ class ComparableRule:
                 for name in condition_names(ConditionKind.NETWORKS)
                 if name in condition_values
             },
-            objects={name: condition_values[name] for name in OBJECT_CONDITIONS if name in condition_values},
+            others={name: condition_values[name] for name in OTHER_CONDITIONS if name in condition_values},
             comparable={
                 name: CONDITIONS[name].comparable(condition_values[name])
-                for name in OBJECT_CONDITIONS
+                for name in OTHER_CONDITIONS
                 if name in condition_values
             },
             size=1 + sum(1 for value in condition_values.values() for _ in leaves(value)),
@@ -108,9 +108,9 @@ class ComparableRule:
     @property
     def is_never_open(self) -> bool:
         """Return whether its schedule never holds between its `after` (or now) and its `before`."""
-        if self.before is None or "schedule" not in self.objects:
+        if self.before is None or "schedule" not in self.others:
             return False
-        first = parse_schedule(self.objects["schedule"], "").next_hold(max(self.now, self.after or self.now))
+        first = parse_schedule(self.others["schedule"], "").next_hold(max(self.now, self.after or self.now))
         return first is not None and first >= self.before
 
     def covers(self, other: "ComparableRule") -> bool:

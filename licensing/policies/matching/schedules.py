@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from kit.openapi.components import COMPONENT
 from kit.values.faults import Fault
-from kit.values.shown import such_as
+from kit.values.suggestions import such_as
 from kit.values.time_zones import parse_zone_name
 from licensing.policies.condition_values import Fields, Schema, parse_one_or_more
 

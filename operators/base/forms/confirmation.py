@@ -17,7 +17,7 @@ from unfold.dataclasses import Action
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from operators.base.forms.asking import CONFIRMED, Question, ask
+from operators.base.forms.confirmed_form import CONFIRMED, FormConfirmation, confirm_form
 from operators.base.forms.stale_forms import OPENED, stale_message, state_digest
 from operators.base.links import change_url
 from operators.base.mixins import AdminMixin, FormPage, ModelT, ReopenedForm, derive_form
@@ -37,8 +37,8 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     data of `form`, if there is one. It may return the page to show next. Otherwise the next page shows its message or,
     if it returns something else, `done`. That page is the object's, or `next_page`.
 
-    If the values of `current` are others than when the page was opened, nothing is saved. With `question`, another
-    page asks about what was filled in, after `perform` was tried and rolled back.
+    If the values of `current` are others than when the page was opened, nothing is saved. With `form_confirmation`,
+    another page asks about what was filled in, after `perform` was tried and rolled back.
     """
 
     title: str
@@ -51,32 +51,37 @@ class Confirmation(Struct, frozen=True, kw_only=True):
     form: type[forms.Form] | None = None
     initial: Mapping[str, object] = {}
     current: Current | None = None
-    question: Callable[..., Question] | None = None
+    form_confirmation: Callable[..., FormConfirmation] | None = None
 
 
 def confirm(
-    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT, asked: Confirmation, *, danger: bool = False
+    request: HttpRequest,
+    model_admin: AdminMixin[ModelT],
+    obj: ModelT,
+    confirmation: Confirmation,
+    *,
+    danger: bool = False,
 ) -> HttpResponse:
     """Show the page, with the service's errors. Once confirmed, carry the action out. `danger`: a red button."""
     sent = request.POST if request.method == "POST" else None
-    form = derive_form(asked.form or forms.Form, ReopenedForm)(sent, initial=dict(asked.initial))
+    form = derive_form(confirmation.form or forms.Form, ReopenedForm)(sent, initial=dict(confirmation.initial))
     opened = request.POST.get(OPENED)
     if sent is not None and form.is_valid():
         try:
-            return carry_out(request, model_admin, obj, asked, form)
+            return carry_out(request, model_admin, obj, confirmation, form)
         except REFUSALS as error:
             add_refusal(form, refusal(error, {}))
-    elif sent is None and asked.current is not None:
-        opened = state_digest(asked.current(lock=False))
+    elif sent is None and confirmation.current is not None:
+        opened = state_digest(confirmation.current(lock=False))
     return page(
         request,
         model_admin,
         "operators/confirm.html",
-        title=asked.title,
+        title=confirmation.title,
         original=obj,
-        effects=asked.effects,
-        facts=asked.facts,
-        button=asked.button,
+        effects=confirmation.effects,
+        facts=confirmation.facts,
+        button=confirmation.button,
         variant="danger" if danger else "primary",
         form=form,
         **{OPENED: opened},
@@ -84,22 +89,23 @@ def confirm(
 
 
 def carry_out(
-    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT, asked: Confirmation, form: forms.Form
+    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT, confirmation: Confirmation, form: forms.Form
 ) -> HttpResponse:
-    """Perform the action and return the next page, or the question about what was filled in."""
-    question = None if CONFIRMED in request.POST else asked.question
-    with transaction.atomic() if question or asked.current else nullcontext():
-        if asked.current is not None and state_digest(asked.current(lock=True)) != request.POST.get(OPENED):
+    """Perform the action and return the next page, or the one that asks about what was filled in."""
+    form_confirmation = None if CONFIRMED in request.POST else confirmation.form_confirmation
+    with transaction.atomic() if form_confirmation or confirmation.current else nullcontext():
+        current = confirmation.current
+        if current is not None and state_digest(current(lock=True)) != request.POST.get(OPENED):
             raise ValidationError(stale_message(obj))
-        done = asked.perform() if asked.form is None else asked.perform(form.cleaned_data)
-        if question is not None:
+        done = confirmation.perform() if confirmation.form is None else confirmation.perform(form.cleaned_data)
+        if form_confirmation is not None:
             transaction.set_rollback(True)
-    if question is not None:
-        return ask(request, model_admin, obj, question(form.cleaned_data))
+    if form_confirmation is not None:
+        return confirm_form(request, model_admin, obj, form_confirmation(form.cleaned_data))
     if isinstance(done, HttpResponse):
         return done
-    messages.success(request, done if isinstance(done, str) else asked.done)
-    return redirect(asked.next_page or change_url(obj))
+    messages.success(request, done if isinstance(done, str) else confirmation.done)
+    return redirect(confirmation.next_page or change_url(obj))
 
 
 def confirmed_action(
@@ -121,10 +127,10 @@ def confirmed_action(
         @wraps(method)
         def view(model_admin: FormPage[ModelT], request: HttpRequest, object_id: str) -> HttpResponse:
             obj = model_admin.require_object(request, object_id)
-            asked = method(model_admin, request, obj)
-            if isinstance(asked, HttpResponse):
-                return asked
-            return confirm(request, model_admin, obj, asked, danger=danger)
+            confirmation = method(model_admin, request, obj)
+            if isinstance(confirmation, HttpResponse):
+                return confirmation
+            return confirm(request, model_admin, obj, confirmation, danger=danger)
 
         return view
 

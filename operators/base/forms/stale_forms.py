@@ -49,7 +49,7 @@ class StaleFormGuard(FormPage[ModelT]):
         return derive_form(form, GuardedForm, admin=self, request=request, obj=obj)
 
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> bool:
-        """Whether to save the valid form, rather than to show a question first (`page_instead`)."""
+        """Whether to save the valid form, rather than to show a confirmation first (`page_instead`)."""
         return True
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> dict[str, object]:
@@ -65,7 +65,7 @@ class GuardedForm(ReopenedForm):
     """Mixin for a form that shows the service's errors.
 
     It is valid if it is to be saved: Django's view asks nothing else. So `is_valid` also locks the row, which must not
-    have changed meanwhile, and is False if there is a question to ask first.
+    have changed meanwhile, and is False if it must be confirmed first.
     """
 
     admin: StaleFormGuard[Model]

@@ -1,5 +1,5 @@
-"""Registers this app's objects and deadlines for events, what an erasure leaves of archived decisions, what reads
-decisions before they are removed, and the booking of fees.
+"""What this app registers when Django starts: objects and deadlines of events, and what accounts and analytics cannot
+import: names of requesters, words of denial reasons, bookings of fees, what an erasure keeps, and signal receivers.
 """
 
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Saving a licence in words: the preview beside its form, and the confirmation before it is saved."""
+"""The effects of saving a licence: the preview beside its form, and the confirmation before it is saved."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -20,7 +20,7 @@ from licensing.licenses.charges import build_ledger_entry, charged_terms
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
-from operators.base.forms.asking import Question
+from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.times import time_in_words
 from operators.customers.quotas import Quota
 from operators.licenses.form import LicenseForm
@@ -118,10 +118,10 @@ def describe_coverage(license_: License) -> str:
     return count_text(number, "item")
 
 
-def license_question(
+def license_confirmation(
     before: License | None, saved: License, known_entries: set[str], quota: Quota | None, *, is_new: bool
-) -> Question | None:
-    """Return the question, or None if there is nothing to ask. `is_new`: saving creates the requester."""
+) -> FormConfirmation | None:
+    """Return what to ask, or None for nothing. `is_new`: saving creates the requester."""
     effects = describe_bookings(saved, known_entries) + describe_access_price(before, saved)
     effects += describe_fee(before, saved)
     if quota is not None:
@@ -135,7 +135,7 @@ def license_question(
         customer = f"{requester.name}, id {customer}"
     if is_new:
         customer += " (new)"
-    return Question(
+    return FormConfirmation(
         title="Issue this licence?" if before is None else f"Change the licence of {requester}?",
         facts=[
             ("Account", str(saved.account)),

@@ -1,4 +1,4 @@
-"""Register the event objects of API keys, webhook endpoints and limits, their deadlines, and signal receivers."""
+"""What this app registers when Django starts: objects and deadlines of events, periodic tasks, signal receivers."""
 
 from datetime import datetime, timedelta
 

@@ -21,8 +21,8 @@ SAVING = ("_save", "_continue", "_addanother")
 FROM_CUSTOMER = {"requester_own_id", "of_requester"}  # fields that a customer's page fills in
 
 
-class Question(Struct, frozen=True):
-    """A confirmation: `effects` are sentences, `facts` pairs of label and value."""
+class FormConfirmation(Struct, frozen=True):
+    """What to show before a filled-in form is saved: `effects` are sentences, `facts` pairs of label and value."""
 
     title: str
     effects: Sequence[str]
@@ -31,35 +31,33 @@ class Question(Struct, frozen=True):
     warnings: Sequence[str] = ()
 
 
-class AskingAdmin(ServiceAdmin[ModelT]):
-    """A ModelAdmin whose `question` decides what to ask before saving; None saves without asking.
+class ConfirmedFormAdmin(ServiceAdmin[ModelT]):
+    """A ModelAdmin whose `confirmation` decides what to ask before saving; None saves without asking.
 
-    The question is based on what the service would save, in a transaction that is rolled back. So errors of the
+    The confirmation is based on what the service would save, in a transaction that is rolled back. So errors of the
     service are shown before anything is asked.
     """
 
-    def question(self, request: HttpRequest, before: ModelT | None, saved: ModelT) -> Question | None:
-        """Return the question; `before` is the stored object (None if new), `saved` the object as it would be."""
+    def confirmation(self, request: HttpRequest, before: ModelT | None, saved: ModelT) -> FormConfirmation | None:
+        """Return what to ask; `before` is the stored object (None if new), `saved` the object as it would be."""
         raise NotImplementedError
 
     def is_confirmed(self, request: HttpRequest, form: BaseForm, obj: ModelT | None) -> bool:
         if CONFIRMED not in form.data:
-            admin_request(request).question = self.confirmation_question(request, cast(ServiceForm, form), obj)
-        return getattr(request, "question", None) is None and not form.errors
+            admin_request(request).confirmation = self.try_form(request, cast(ServiceForm, form), obj)
+        return getattr(request, "confirmation", None) is None and not form.errors
 
-    def confirmation_question(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> Question | None:
-        """Return the question, or None if there is none or the service rejects the form, which then shows the
-        error.
-        """
-        question = None
+    def try_form(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> FormConfirmation | None:
+        """Return what to ask, or None for nothing or if the service rejects the form, which then shows the error."""
+        confirmation = None
         with transaction.atomic():
             try:
                 saved = self.try_saving(request, form, obj)
-                question = None if saved is None else self.question(request, obj, saved)
+                confirmation = None if saved is None else self.confirmation(request, obj, saved)
             except REFUSALS as error:
                 add_refusal(form, refusal(error, form.names_in_form()))
             transaction.set_rollback(True)
-        return question
+        return confirmation
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: ModelT | None) -> ModelT | None:
         """Save the object through the service; None if nothing changed."""
@@ -77,21 +75,23 @@ class AskingAdmin(ServiceAdmin[ModelT]):
         return redirect(change_url(requester))
 
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
-        question: Question | None = getattr(request, "question", None)
-        if question is None:
+        confirmation: FormConfirmation | None = getattr(request, "confirmation", None)
+        if confirmation is None:
             return super().page_instead(request, form, obj)
-        return ask(request, self, obj, question)
+        return confirm_form(request, self, obj, confirmation)
 
 
-def ask(request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT | None, question: Question) -> HttpResponse:
-    """Return the page with the question, which submits the form again."""
+def confirm_form(
+    request: HttpRequest, model_admin: AdminMixin[ModelT], obj: ModelT | None, confirmation: FormConfirmation
+) -> HttpResponse:
+    """Return the page that asks, which submits the form again."""
     return page(
         request,
         model_admin,
-        "operators/ask.html",
-        title=question.title,
+        "operators/confirm_form.html",
+        title=confirmation.title,
         original=obj,
-        question=question,
+        confirmation=confirmation,
         carried=carried_fields(request),
         save=pressed_button(request),
         edit=EDIT,

@@ -1,4 +1,6 @@
-"""Register the event objects of wallets, grants, ledger entries, payments and access summaries."""
+"""What this app registers when Django starts: objects and deadlines of events, bookings of credit, periodic tasks and
+signal receivers.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
