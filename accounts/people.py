@@ -30,7 +30,7 @@ NONCE_BYTES = 12
 BATCH_ROWS = 500
 # The members that describe a person, by kind of resource or object, each with what an erasure leaves of it.
 PERSONAL: dict[str, dict[str, object]] = {
-    "requester": {"name": None, "email": None, "notes": None, "billingDetails": None, "metadata": {}},
+    "requester": {"name": None, "email": None, "notes": None, "metadata": {}},
     "license": {"requesterName": None, "metadata": {}},
     "license_client": {"name": None},
     "wallet": {"requesterName": None},

@@ -93,8 +93,7 @@ TYPES = [
     EventType(
         "requester.updated",
         "requester",
-        "A customer's name, e-mail address, notes, billing details or metadata were changed. Checks and licences "
-        "change none of them.",
+        "A customer's name, e-mail address, notes or metadata were changed. Checks and licences change none of them.",
         "requester.updated",
         {"name": "Acme GmbH", "updated": None},
         {"updated": LATER},

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from accounts.plans.models import Plan, Unknown, UnlistedSigners, VisitorAddresses
 
 LIMITS = ("requests_per_minute", "requests_per_day", "edge_requests_per_minute", "edge_requests_per_day")
-SETTINGS = ("unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency", "billing_details")
+SETTINGS = ("unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency", "address")
 ENTERPRISE_LIMITS = ("requests_per_minute", "requests_per_day")  # by the enterprise plan
 
 
@@ -43,7 +43,6 @@ def add_settings(parser: CommandParser) -> None:
     )
     parser.add_argument("--time-zone", help="In which refills count months, such as Europe/Berlin; default: UTC.")
     parser.add_argument("--currency", help="The account's own currency, such as EUR; default: USD.")
-    parser.add_argument("--billing-details", help="Postal address and VAT id, as printed statements show them.")
 
 
 def check_limits(plan: str, limits: Mapping[str, object]) -> None:

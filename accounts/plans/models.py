@@ -98,13 +98,6 @@ class Account(models.Model):
     former_time_zone = models.CharField(max_length=64, null=True, editable=False)
     time_zone_since = models.DateTimeField(null=True, editable=False)
     currency = models.CharField(max_length=3, default="USD", db_default="USD", help_text="The account's own currency.")
-    billing_details = models.TextField(
-        max_length=500,
-        default="",
-        db_default="",
-        blank=True,
-        help_text="Postal address and VAT id, as printed statements show them.",
-    )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
     suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # its keys are refused from then on
@@ -193,7 +186,6 @@ class Account(models.Model):
             "visitorAddresses": str(self.visitor_addresses),
             "timeZone": self.time_zone,
             "currency": self.currency,
-            "billingDetails": self.billing_details or None,
             "suspendedAt": render_timestamp(self.suspended_at),
         }
 

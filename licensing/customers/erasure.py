@@ -55,12 +55,12 @@ def begin_erasure(requester: Requester) -> Requester:
 def replace_by_pseudonym(locked: Requester) -> None:
     """Begin the erasure of one requester. An erased one keeps its pseudonym and loses what it was given since."""
     is_new = not locked.is_erased
-    has_data = bool(locked.name or locked.email or locked.notes or locked.billing_details or locked.metadata)
+    has_data = bool(locked.name or locked.email or locked.notes or locked.metadata)
     locked.erasing = next_erasure_state(locked)
     if is_new:
         locked.requester_id = new_pseudonym()
         locked.is_erased = True
-    locked.name = locked.email = locked.notes = locked.billing_details = None
+    locked.name = locked.email = locked.notes = None
     locked.metadata = {}
     locked.save()
     locked.former_names.all().delete()

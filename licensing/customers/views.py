@@ -108,9 +108,7 @@ class RequesterViewSet(RequesterPathViewSet):
 
     @extend_schema(summary="Erase a requester's personal data", responses=ErasedSerializer)
     def destroy(self, request: Request, id: str) -> Response:
-        """Personal data and the context of decisions are erased, and the id becomes a pseudonym.
-
-        Personal data are name, e-mail, notes, billing details and metadata.
+        """Name, e-mail, notes, metadata and the context of decisions are erased, and the id becomes a pseudonym.
 
         Decisions, totals, licences, wallets and the ledger stay, under the `pseudonym`, which is its `id` from then
         on. When the reply arrives no table, log, event or audit entry has the data. A check of the same id creates a

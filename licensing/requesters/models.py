@@ -27,7 +27,6 @@ class Requester(QuicklyLoaded, models.Model):
     name = models.CharField(max_length=255, null=True, blank=True)
     email = models.EmailField(null=True, blank=True)
     notes = models.TextField(null=True, blank=True)
-    billing_details = models.TextField(null=True, blank=True)
     metadata = models.JSONField(db_default={}, default=dict, blank=True, decoder=NumbersOfTheApi)
     # Renewed with every change of its licences (licensing.licenses.compiled); null if it never had any.
     licenses_revision = models.UUIDField(null=True, editable=False)
@@ -80,7 +79,6 @@ class Requester(QuicklyLoaded, models.Model):
             "name": self.name,
             "email": self.email,
             "notes": self.notes,
-            "billingDetails": self.billing_details,
             "metadata": self.metadata,
         }
 

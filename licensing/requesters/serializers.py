@@ -10,7 +10,6 @@ from kit.values.timestamps import render_timestamp
 from licensing.requesters.models import Requester
 
 MAX_NOTES = 5_000
-MAX_BILLING_DETAILS = 500
 
 
 class RequesterStatsSerializer(serializers.Serializer):
@@ -29,20 +28,13 @@ class RequesterProfileSerializer(StrictSerializer):
     name = Text(max_length=255, required=False, allow_null=True)
     email = Email(required=False, allow_null=True, help_text="Contact address. Nothing is sent to it.")
     notes = Text(max_length=MAX_NOTES, required=False, allow_null=True, help_text="For people. Decisions ignore it.")
-    billingDetails = Text(
-        max_length=MAX_BILLING_DETAILS,
-        required=False,
-        allow_null=True,
-        source="billing_details",
-        help_text="Postal address and VAT id, as printed statements show them. Replies have it if it is set.",
-    )
     metadata = FreeMetadata(required=False, allow_null=True)
     mergedInto = Text(read_only=True, help_text="The requester that it was merged into, if any.")
     created = Timestamp(read_only=True)
     updated = Timestamp(read_only=True, allow_null=True, help_text="Null until the first change.")
     stats = RequesterStatsSerializer(read_only=True, help_text="Only in replies about a single requester.")
 
-    sometimes = frozenset({"billingDetails", "mergedInto", "stats"})
+    sometimes = frozenset({"mergedInto", "stats"})
     growing = beside_state = frozenset({"stats"})
 
     def to_representation(self, requester: Requester) -> Rendered:
@@ -56,8 +48,6 @@ class RequesterProfileSerializer(StrictSerializer):
             "created": render_timestamp(requester.created),
             "updated": render_timestamp(requester.updated),
         }
-        if requester.billing_details is not None:
-            body["billingDetails"] = requester.billing_details
         if requester.merged_into is not None:
             body["mergedInto"] = requester.merged_into.requester_id
         return body | ({"stats": self.context["stats"]} if "stats" in self.context else {})

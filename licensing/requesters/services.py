@@ -74,7 +74,7 @@ def create_requester(account_id: str, fields: Fields) -> Requester:
 
 @transaction.atomic
 def update_requester(requester: Requester, fields: Fields) -> Requester:
-    """Change name, e-mail, notes, billing details or metadata. Writes nothing if nothing changes.
+    """Change name, e-mail, notes or metadata. Writes nothing if nothing changes.
 
     Raises InUse if it was merged into another requester: nothing uses its own data any more.
     """

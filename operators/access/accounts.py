@@ -25,19 +25,18 @@ from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.policies.models import Policy
 from licensing.requesters.models import Requester
-from operators.base.fields import TextAreaField, Values
+from operators.base.fields import CountField, Values
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.links import list_url, text_link
 from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
-from operators.base.number_fields import CountField
 from operators.base.pages import EmptyState
 from operators.base.times import zone_choices
 
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
 EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
-SETTING_FIELDS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses", "billing_details")
+SETTING_FIELDS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
 
 
 class AccountForm(ServiceForm):
@@ -56,9 +55,6 @@ class AccountForm(ServiceForm):
         initial=Unknown.ALLOW.value,
         choices=Unknown.choices,
         help_text="Whether visitors are let in at hosts that the account has no site for.",
-    )
-    billing_details = TextAreaField(
-        max_length=500, required=False, help_text="Postal address and VAT id, as printed statements show them."
     )
 
     class Meta:

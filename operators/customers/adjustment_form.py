@@ -9,9 +9,8 @@ from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry, WalletEntry
 from kit.values import ids
 from kit.values.currencies import in_full
-from operators.base.fields import CurrencyField, text_field
+from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.number_fields import AmountField
 from operators.base.times import LocalDateTimeField
 from operators.customers.refund_button import RefundableCharge
 

@@ -16,9 +16,9 @@ from accounts.plans import epochs
 from licensing.customers import erasure, merging
 from licensing.requesters import services
 from licensing.requesters.models import Requester
-from licensing.requesters.serializers import MAX_BILLING_DETAILS, MAX_NOTES
+from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
-from operators.base.fields import TextAreaField, is_untouched, text_field
+from operators.base.fields import is_untouched, text_field
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.links import list_url
 from operators.base.lists import right
@@ -31,15 +31,17 @@ from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
 from operators.customers.customer_list import obligations
 
 
+class Notes(forms.CharField):
+    """A text of several lines, whose ends browsers send as CRLF."""
+
+    def to_python(self, value: object) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
 class CustomerForm(StyledForm, forms.Form):
     name = text_field("Name", required=False)
     email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
-    billing_details = TextAreaField(
-        max_length=MAX_BILLING_DETAILS,
-        required=False,
-        help_text="Postal address and VAT id, as printed statements show them.",
-    )
-    notes = TextAreaField(max_length=MAX_NOTES, required=False)
+    notes = Notes(max_length=MAX_NOTES, required=False, widget=forms.Textarea)
 
 
 class EditForm(CustomerForm):
@@ -191,8 +193,8 @@ class CustomerChanges(ScopedAdmin[Requester]):
             title=f"Erase the personal data of {requester}?",
             facts=[("Customer's own id", requester.requester_id), *held],
             effects=[
-                "Name, e-mail, notes, billing details, metadata and the context of decisions are erased everywhere, "
-                "also in the audit log and in events; a pseudonym replaces the id.",
+                "Name, e-mail, notes, metadata and the context of decisions are erased everywhere, also in the audit "
+                "log and in events; a pseudonym replaces the id.",
                 "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
                 "clients are revoked.",
                 *([KEEP_BOOKS] if held else []),

@@ -25,11 +25,11 @@ from kit.values.currencies import in_full
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee_text
 from operators.base.filters import OptionsFilter
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
-from operators.base.number_fields import editable_amount
 from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
 

@@ -93,8 +93,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
     search_help_text = "The start of the customer's id, or the start of words in the name."
     sortable_by = ("requester_id", "name", "owes", "revenue", "credit", "first_seen")
     fields = readonly_fields = (
-        "own_id", "name", "email", "billing_details", "notes", "account", "first_seen", "merged", "decisions",
-        "everything",
+        "own_id", "name", "email", "notes", "account", "first_seen", "merged", "decisions", "everything",
     )  # fmt: skip
     first_seen = time_column("First seen", "created")
     actions_list = ("add_customer", "export_items")

@@ -26,13 +26,12 @@ from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
-from operators.base.fields import CurrencyField, Values, choice_field, text_field
+from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
 from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.lists import time_column
 from operators.base.mixins import ServiceForm
-from operators.base.number_fields import AmountField
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind

@@ -17,8 +17,7 @@ from kit.values.currencies import in_full
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License
-from operators.base.fields import choice_field, validate_fields
-from operators.base.number_fields import AmountField, CountField
+from operators.base.fields import AmountField, CountField, choice_field, validate_fields
 
 DENY, CHARGE = "deny", "charge"
 AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]

@@ -17,10 +17,17 @@ from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
 from licensing.requesters.models import Requester
-from operators.base.fields import CurrencyField, Values, as_json, choice_field, text_field, validate_fields
+from operators.base.fields import (
+    AmountField,
+    CurrencyField,
+    Values,
+    as_json,
+    choice_field,
+    text_field,
+    validate_fields,
+)
 from operators.base.forms.confirmation import Confirmation
 from operators.base.forms.confirmed_form import FormConfirmation
-from operators.base.number_fields import AmountField
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
 

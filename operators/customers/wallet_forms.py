@@ -9,9 +9,8 @@ from django import forms
 from analytics.wallets.models import RefillPeriod, Wallet
 from analytics.wallets.units import ACCESS, UNITS
 from kit.values.amounts import plain
-from operators.base.fields import Values, choice_field, text_field
+from operators.base.fields import AmountField, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.number_fields import AmountField
 
 EVERY = [("", "never"), *((one.value, f"each {one.label.lower()}") for one in RefillPeriod)]
 COMMON = [(ACCESS, "accesses"), ("USD", "USD"), ("EUR", "EUR"), ("GBP", "GBP")]

@@ -11,9 +11,8 @@ from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import CurrencyField, LinesField
+from operators.base.fields import AmountField, CurrencyField, LinesField, editable_amount
 from operators.base.mixins import ServiceForm
-from operators.base.number_fields import AmountField, editable_amount
 from operators.base.times import LocalDateTimeField
 from operators.customers.quotas import QuotaFields
 

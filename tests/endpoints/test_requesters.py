@@ -41,14 +41,11 @@ def test_stats_count_every_decision(api, check):
 def test_a_patch_merges_metadata_and_keeps_the_rest(api):
     api.post("/v1/requesters", {"id": "org", "name": "Org", "metadata": {"a": 1, "b": "x", "staff": 1}})
     change = {"a": None, "c": True, "staff": True}
-    address = {"billingDetails": "Gasse 1\nATU12345678"}
-    reply = api.patch("/v1/requesters/org", {"metadata": change, "notes": "Call in May.", **address})
-    assert reply["billingDetails"] == api.get("/v1/requesters/org")["billingDetails"] == "Gasse 1\nATU12345678"
+    reply = api.patch("/v1/requesters/org", {"metadata": change, "notes": "Call in May."})
     assert (reply.status, reply["metadata"]) == (200, {"b": "x", "c": True, "staff": True})
     assert reply["metadata"]["staff"] is api.get("/v1/requesters/org")["metadata"]["staff"] is True
     assert (reply["name"], reply["notes"]) == ("Org", "Call in May.")
     assert reply["updated"] is not None
-    assert "billingDetails" not in api.patch("/v1/requesters/org", {"billingDetails": None}).body
 
 
 def test_a_decision_does_not_make_a_tag_stale(api, account):

@@ -15,13 +15,11 @@ PERSON = {
     "name": "Ada King Lovelace",
     "email": "ada.king@analytical.example",
     "notes": "Met her at the engine.",
-    "billingDetails": "12 St James's Square\nGB 181512101",
     "metadata": {"street": "Ockham Park 12", "seats": 3},
 }
 CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
 TRACES = (
-    ID, "Ada King", "Ada Byron", "ada.king@", "Met her", "James's", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada",
-    "Adas",
+    ID, "Ada King", "Ada Byron", "ada.king@", "Met her", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "Adas",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-// Shapes: 9164c2efc076aab9
+// Shapes: 2468ccdbfbd83dbb
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -2736,8 +2736,6 @@ export interface components {
             email?: string | null;
             /** @description For people. Decisions ignore it. */
             notes?: string | null;
-            /** @description Postal address and VAT id, as printed statements show them. Replies have it if it is set. */
-            billingDetails?: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -3370,8 +3368,6 @@ export interface components {
             email: string | null;
             /** @description For people. Decisions ignore it. */
             notes: string | null;
-            /** @description Postal address and VAT id, as printed statements show them. Replies have it if it is set. */
-            billingDetails?: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {
@@ -3410,8 +3406,6 @@ export interface components {
             email?: string | null;
             /** @description For people. Decisions ignore it. */
             notes?: string | null;
-            /** @description Postal address and VAT id, as printed statements show them. Replies have it if it is set. */
-            billingDetails?: string | null;
             /**
              * @description Up to 50 keys of 1–64 characters A-Z, a-z, 0-9, `_`, `.`, `-`; null removes a key.
              * @example {

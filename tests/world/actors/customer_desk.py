@@ -21,11 +21,10 @@ PROFILE: dict[str, Any] = {
     "name": "Ada King Lovelace",
     "email": "ada.king@analytical.example",
     "notes": "Met her at the engine.",
-    "billingDetails": "12 St James's Square",
     "metadata": {"street": "Ockham Park 12"},
 }
 CONTEXT = {"ip": "203.0.113.77", "userAgent": "AdaBrowser/1843"}
-TRACES = (ADA, "Ada King", "ada.king@", "Met her", "James's", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "of Ada")
+TRACES = (ADA, "Ada King", "ada.king@", "Met her", "Ockham", "203.0.113.77", "AdaBrowser", "for Ada", "of Ada")
 PRICE = ("0.03", "USD")
 CALM = ("open", "premium", "embargo", "permissive", "changing")  # policies of items without limits
 ITEMS = [
@@ -152,8 +151,8 @@ def erase(world: World) -> None:
     reply = world.act("DELETE", f"/v1/requesters/{quote(ADA, safe='')}")
     pseudonym = reply.body["pseudonym"]
     world.diary.deed("requester.erased", pseudonym)
-    texts = frozenset({PROFILE["name"], PROFILE["email"], PROFILE["notes"], PROFILE["billingDetails"], *PROFILE["metadata"].values()})
+    texts = frozenset({PROFILE["name"], PROFILE["email"], PROFILE["notes"], *PROFILE["metadata"].values()})
     world.diary.erased.append(Person(ADA, pseudonym, texts))
     shown = world.get(f"/v1/requesters/{pseudonym}")
-    found = (shown["name"], shown["email"], shown["notes"], shown.get("billingDetails"), shown["metadata"])
-    world.diary.promise("the customer desk", "who was erased has no name", (None, None, None, None, {}), found)
+    found = (shown["name"], shown["email"], shown["notes"], shown["metadata"])
+    world.diary.promise("the customer desk", "who was erased has no name", (None, None, None, {}), found)

@@ -1,4 +1,4 @@
-# Shapes: 9164c2efc076aab9
+# Shapes: 2468ccdbfbd83dbb
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1175,7 +1175,6 @@ class PatchedRequesterProfileChangeRequest(TypedDict):
     name: NotRequired[str | None]
     email: NotRequired[str | None]
     notes: NotRequired[str | None]
-    billingDetails: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -1411,7 +1410,6 @@ class RequesterProfileRequest(TypedDict):
     name: NotRequired[str | None]
     email: NotRequired[str | None]
     notes: NotRequired[str | None]
-    billingDetails: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | float | bool | None]]
 
 
@@ -2698,7 +2696,6 @@ class RequesterProfile(TypedDict):
     name: str | None
     email: str | None
     notes: str | None
-    billingDetails: NotRequired[str | None]
     metadata: dict[str, str | float | bool | None]
     mergedInto: NotRequired[str]
     created: str
