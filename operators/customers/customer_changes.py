@@ -28,7 +28,7 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
-from operators.customers.customer_list import obligations
+from operators.customers.balances import obligations
 
 
 class Notes(forms.CharField):

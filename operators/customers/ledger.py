@@ -35,7 +35,14 @@ from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import TO_SECOND, shown_time
 from operators.customers.adjustment_form import AdjustmentForm
-from operators.customers.refunds import RefundableCharge, RefundButton, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.refunds import (
+    RefundableCharge,
+    RefundButton,
+    adjustment_title,
+    earlier_refunds,
+    owed_in_words,
+    was_prepaid,
+)
 
 
 @admin.register(LedgerEntry)
@@ -83,7 +90,10 @@ class LedgerAdmin(
     form = AdjustmentForm
     optional = frozenset({"external_id", "license_type"})
     add_fieldsets = (
-        (None, {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")}),
+        (
+            None,
+            {"fields": ("account", "is_refund", "amount", "currency", "description", "external_id", "occurred_at")},
+        ),
         (
             "What it is about",
             {"fields": ("of_fee", "of_decision", "of_license", "of_requester", "of_content", "license_type")},
@@ -152,33 +162,35 @@ class LedgerAdmin(
 
     def question(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> Question:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
+        refunded = self.refunded_charge(saved)
         return Question(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
                 ("Amount", in_full(saved.amount, saved.currency)),
                 ("Reason", saved.description or "–"),
-                *self.left_after(saved),
+                *([("Afterwards", refunded.in_words())] if refunded is not None else []),
                 ("Counts at", shown_time(saved.occurred_at, TO_SECOND)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
-                *refund_in_words(saved),
+                *owed_in_words(saved),
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at.astimezone(saved.account.zone):%Y-%m-%d}.",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
+            warnings=[] if refunded is None else earlier_refunds(refunded, saved),
         )
 
-    def left_after(self, saved: LedgerEntry) -> list[tuple[str, str]]:
-        """Describe what is left to refund of the charge after this adjustment."""
+    def refunded_charge(self, saved: LedgerEntry) -> RefundableCharge | None:
+        """Return the charge that an adjustment refunds, or None."""
         charge = charge_of(saved)
         if charge is None or saved.amount > 0:
-            return []
-        return [("Afterwards", RefundableCharge(saved.account_id, charge, saved.currency).in_words())]
+            return None
+        return RefundableCharge(saved.account_id, charge, saved.currency)
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: LedgerEntry | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)

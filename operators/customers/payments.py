@@ -36,7 +36,7 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.customer_list import balance_in_words, open_balances
+from operators.customers.balances import balance_in_words, open_balances
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -72,7 +72,7 @@ class PaymentForm(ServiceForm):
 
 
 class VoidForm(forms.Form):
-    reason = text_field("Reason", "Such as: typing error, returned by the bank.", max_length=500)
+    reason = text_field("Reason", "Such as: typing error, returned by the bank. Statements show it.", max_length=500)
 
 
 class VoidWithCreditForm(VoidForm):
@@ -144,12 +144,12 @@ class PaymentAdmin(
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                f"Its balance is then: {balance_in_words(balance, saved.currency)}{'' if balance < 0 else ' owed'}.",
+                f"Its balance is then: {balance_in_words(balance, saved.currency)}.",
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
-            warnings=payout_warnings(saved, balance) if is_payout else [],
+            warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
@@ -196,9 +196,13 @@ class PaymentAdmin(
     def sum(self, payment: Payment) -> str:
         return in_full(-payment.amount if payment.kind == PaymentKind.PAYOUT else payment.amount, payment.currency)
 
-    @display(description="Kind", label={"void": "danger", "payout": "warning", "payment": "info"})
+    @display(
+        description="Kind", label={"void": "danger", "payout": "warning", "payment": "info", "transfer": "default"}
+    )
     def state(self, payment: Payment) -> str:
-        return str(payment.kind) if payment.voided_at is None else "void"
+        if payment.voided_at is not None:
+            return "void"
+        return "transfer" if payment.is_transfer else str(payment.kind)
 
     @display(description="Voided", empty_value="no")
     def voided(self, payment: Payment) -> str | None:
@@ -209,6 +213,14 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
+
+
+def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payment in a currency in which nothing was owed, if something is owed in another."""
+    debts = [in_full(debt, code) for code, debt in open_balances(payment.requester) if debt > 0]
+    if balance + payment.amount > 0 or not debts:
+        return []
+    return [f"Nothing was owed in {payment.currency}. {payment.requester} owes {', '.join(debts)}."]
 
 
 def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:

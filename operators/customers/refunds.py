@@ -34,7 +34,7 @@ from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
-from operators.base.times import shown_time
+from operators.base.times import shown_time, time_in_words
 
 ADD_ENTRY = "admin:analytics_ledgerentry_add"
 MAX_REFUNDS = 20  # refunds shown; the ledger lists all
@@ -124,11 +124,24 @@ def adjustment_title(saved: LedgerEntry, *, is_refund: bool) -> str:
     return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
 
 
-def refund_in_words(saved: LedgerEntry) -> list[str]:
-    """Say what a refund does to the customer's statement."""
-    if saved.amount > 0 or saved.requester is None:
+def owed_in_words(saved: LedgerEntry) -> list[str]:
+    """Say what a charge or a refund does to the customer's statement, which counts it when it is booked."""
+    if saved.requester is None:
         return []
-    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
+    change = "more" if saved.amount > 0 else "less"
+    month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
+    amount = in_full(abs(saved.amount), saved.currency)
+    return [f"{saved.requester} owes {amount} {change} on the statement of {month}."]
+
+
+def earlier_refunds(charged: RefundableCharge, saved: LedgerEntry) -> list[str]:
+    """Warn of refunds of the charge that are booked already: this one may be booked twice."""
+    booked = refunds_of(charged.account_id, charged.charge).filter(currency=charged.currency).exclude(pk=saved.pk)
+    latest = booked.order_by("-created", "-pk").first()
+    if latest is None:
+        return []
+    amount = in_full(-latest.amount, latest.currency)
+    return [f"{amount} of this charge was refunded already on {time_in_words(latest.created)}."]
 
 
 def was_prepaid(saved: LedgerEntry) -> bool:

@@ -77,7 +77,7 @@ def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, ac
 
     html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
     seen = AccessEvent.objects.get(requester=acme).created
-    assert f"commercial, press 12.50 EUR 12.50 EUR none {seen:%Y-%m-%d %H:%M}" in html
+    assert f"commercial, press 12.50 EUR owed 12.50 EUR none {seen:%Y-%m-%d %H:%M}" in html
     assert "7.00 USD paid in advance" in html
     assert names(kind="customers") == {"Acme", "Payer"}
     assert names(kind="crawlers") == {"crawler:gptbot"}
@@ -197,6 +197,15 @@ def test_record_payment_and_statement_lead_to_what_the_customer_owes(admin, acme
     assert "amount" not in location
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     assert "amount=12.5&currency=EUR" in admin.get(button(acme, "record_payment"))["Location"]
+
+
+def test_a_payment_in_a_currency_in_which_nothing_is_owed_says_so(admin, acme, account):
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    form = reverse("admin:analytics_payment_add")
+    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "5"}
+    warning = "Nothing was owed in USD. Acme owes 12.50 EUR."
+    assert warning in submit(admin, form, **paid, currency="USD").content.decode()
+    assert "Nothing was owed" not in submit(admin, form, **paid, currency="EUR").content.decode()
 
 
 def test_a_viewer_has_no_buttons_for_changes_and_refunds(staff, sign_in, account, acme, admin):

@@ -139,6 +139,7 @@ def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged
     assert "0.03 USD of 0.05 USD is left to refund" in page
     asked = admin.post(address, {**form_values(page), "_save": "Save"}).content.decode()
     assert "0.00 USD of 0.05 USD is left to refund" in asked
+    assert "0.02 USD of this charge was refunded already on " in asked
 
 
 @pytest.mark.parametrize("prepaid", [True, False])
@@ -192,10 +193,14 @@ def test_a_credit_note_is_booked_once_by_its_number_and_speaks_the_accounts_time
     entry_values = form_values(admin.get(refund(admin, entry)).content.decode())
     local = entry.occurred_at.astimezone(account.zone)
     assert f"{local:%Y-%m-%d %H:%M %Z}" in entry_values["description"][0]
-    asked = admin.post(refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"})
+    asked = admin.post(
+        refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"}
+    )
     assert "on 2026-11-01." in asked.content.decode()
     booked = book(admin, entry, amount="0.02", external_id="CN-7")
     assert "CN-7" in admin.get(change_url(booked)).content.decode()
-    again = admin.post(refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"})
+    again = admin.post(
+        refund(admin, entry), {**entry_values, "amount": "0.02", "external_id": "CN-7", "_save": "Save"}
+    )
     assert "This number was booked before." in again.content.decode()
     assert LedgerEntry.objects.filter(external_id="CN-7").count() == 1

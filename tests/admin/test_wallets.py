@@ -276,4 +276,6 @@ def test_an_operator_voids_a_payment_once(admin, account):
     assert button not in page
     [statement] = Statement.objects.all()
     printed = admin.get(reverse("admin:analytics_statement_print_page", args=[statement.pk])).content.decode()
-    assert "void since" in printed
+    received = f"{payment.received_at:%Y-%m-%d}"
+    for row in (f"<td>{received}</td><td>Payment</td>", f"Void of the payment of {received}: Typing error", "-500.00"):
+        assert row in printed

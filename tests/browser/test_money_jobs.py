@@ -94,7 +94,11 @@ def print_a_statement(op):
     op.click("link", "Print")
     op.see(op.page.get_by_role("heading", name=re.compile("^Statement for ")))
     shown = op.page.inner_text("main, body")
-    for line in ("void since", "Refunds and adjustments\t-100.00", "Closing balance\t-50.00 EUR in your favour"):
+    for line in (
+        "Void of the payment of ",
+        "Refunds and adjustments\t-100.00",
+        "Closing balance\t-50.00 EUR in your favour",
+    ):
         assert line in shown, shown
     op.page.goto("/admin/")
 
