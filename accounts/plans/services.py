@@ -30,6 +30,7 @@ def create_account(
     visitor_addresses: str = VisitorAddresses.TRUNCATED,
     time_zone: str = "UTC",
     currency: str = "USD",
+    address: str | None = None,
     account_id: str | None = None,
     is_demo: bool | None = None,
 ) -> Account:
@@ -49,6 +50,7 @@ def create_account(
         visitor_addresses=visitor_addresses,
         time_zone=time_zone,
         currency=currency,
+        address=address,
         is_demo=is_demo,
         # A process of the version before may run while others have history of its form.
         seals_history=not Account.objects.filter(seals_history=False).exists(),

@@ -162,6 +162,10 @@ def column(title: str, render: Callable[[Any], str], ordering: str | None = None
     return show
 
 
+def external_id_of(row: object) -> str:
+    return getattr(row, "external_id", None) or "–"
+
+
 def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
     """Return the column of an amount in the row's currency. Null is 0."""
 

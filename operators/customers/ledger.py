@@ -25,10 +25,10 @@ from kit.values.currencies import in_full
 from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
-from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, LocalDateTimeFilter, RelatedFilter
+from operators.base.filters import BookedInFilter, CountsInFilter, LocalDateTimeFilter, RelatedFilter, UnitFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.links import link_to
-from operators.base.lists import amount_column, time_column
+from operators.base.lists import amount_column, column, external_id_of, time_column
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
@@ -65,13 +65,14 @@ class LedgerAdmin(
     when = time_column("Counts at", "occurred_at", TO_SECOND)
     booked_at = time_column("Booked", "created", TO_SECOND)
     sum = amount_column("Amount", "amount", ordering="amount")
+    own_number = column("Your own number", external_id_of)
     list_select_related = ("account", "requester", "content", "license", "decision")
     phone_row_title = "sum"
     phone_row_columns = {"type": "", "requester": "", "booked_at": ""}
     fieldset_headings = {"of": "What it is about"}
     list_filter = (
         ("type", ChoicesDropdownFilter),
-        ("currency", ExactTextFilter),
+        ("currency", UnitFilter),
         CountsInFilter,
         BookedInFilter,
         ("occurred_at", LocalDateTimeFilter),
@@ -79,7 +80,10 @@ class LedgerAdmin(
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_help_text = "A full led_ id, the id of a charged decision, or the start of a customer's id or name."
+    search_help_text = (
+        "A full led_ id, a charged decision's, your own number, or the start of a customer's id or name."
+    )
+    has_own_numbers = True
     list_before_template = "operators/customers/total.html"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
@@ -100,7 +104,7 @@ class LedgerAdmin(
         ),
     )
     fields = readonly = (
-        "identifier", "account", "type", "sum", "refunds", "when", "description", "external_id", "of", "license_type",
+        "identifier", "account", "type", "sum", "refunds", "when", "description", "own_number", "of", "license_type",
         "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)

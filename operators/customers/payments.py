@@ -27,10 +27,10 @@ from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
-from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, RelatedFilter
+from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.asking import AskingAdmin, Question
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.lists import time_column
+from operators.base.lists import column, external_id_of, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -84,6 +84,17 @@ class VoidWithCreditForm(VoidForm):
     )
 
 
+class PaymentKindFilter(OptionsFilter[Payment]):
+    title = "kind"
+    parameter_name = "kind"
+    options = {"payment": "payments", "payout": "payouts", "void": "void ones"}
+
+    def apply_option(self, queryset: QuerySet[Payment], value: str) -> QuerySet[Payment]:
+        if value == "void":
+            return queryset.filter(voided_at__isnull=False)
+        return queryset.filter(kind=value, voided_at=None)
+
+
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
@@ -92,17 +103,19 @@ class PaymentAdmin(
     AskingAdmin[Payment],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
-    list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
+    list_display = ("received", "requester", "sum", "state", "own_number", "recorded", "account")
     list_select_related = ("account", "requester")
     phone_row_title = "sum"
     phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
-        ("currency", ExactTextFilter),
+        PaymentKindFilter,
+        ("currency", UnitFilter),
         ("received_at", LocalDateTimeFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_help_text = "A full pay_ id, or the start of a customer's id or name."
+    search_help_text = "A full pay_ id, your own number, or the start of a customer's id or name."
+    has_own_numbers = True
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
@@ -115,11 +128,12 @@ class PaymentAdmin(
         ("The transfer", {"fields": ("received_at", "external_id", "note")}),
     )
     fields = readonly = (
-        "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
+        "identifier", "account", "requester", "state", "sum", "received", "own_number", "note", "paid_for",
         "recorded", "voided",
     )  # fmt: skip
     received = time_column("Received", "received_at")
     recorded = time_column("Recorded", "created")
+    own_number = column("Your own number", external_id_of)
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER}
 

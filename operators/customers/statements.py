@@ -27,7 +27,7 @@ from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport
-from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
+from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter
 from operators.base.links import change_url, link_to
 from operators.base.lists import PAGE, BoundedChangeList, BoundedPaginator, amount_column
 from operators.base.pages import EmptyState
@@ -96,7 +96,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,
-        ("currency", ExactTextFilter),
+        ("currency", UnitFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )

@@ -65,6 +65,7 @@ def test_the_ledger_totals_and_exports_its_filtered_entries(admin, entries):
     for query, total in (
         ({}, "15.00 EUR, 7.00 USD"),
         ({"currency": "EUR"}, "15.00 EUR"),
+        ({"currency": "eur"}, "15.00 EUR"),
         ({"q": "org_b"}, "5.00 EUR, 7.00 USD"),
         ({"q": "x"}, "nothing"),
     ):

@@ -17,7 +17,7 @@ from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
-from tests.admin.forms import html_of
+from tests.admin.forms import html_of, open_form
 
 LIST = reverse("admin:analytics_statement_changelist")
 PRINT = "admin:analytics_statement_print_page"
@@ -163,6 +163,23 @@ def test_a_merge_is_a_transfer_on_both_statements_and_no_payment_that_the_bank_h
     assert payments.count("transfer") == 2
     whole = Requester.objects.get(requester_id="org_whole")
     assert re.search(r"Last payment</dt>\s*<dd[^>]*>none<", html_of(admin, change_url(whole)))
+
+
+def test_a_printed_statement_has_the_addresses_of_both_as_the_admin_has_them(admin, account, booked):
+    ours, theirs = "Quay 1\r\n20457 Hamburg\r\nDE123", "Rue <b> 2\r\nFR99"
+    assert open_form(admin, change_url(account))(address=ours).status_code == 302
+    customer = Requester.objects.get(requester_id="org")
+    edit = reverse("admin:licensing_requester_edit", args=[customer.pk])
+    assert open_form(admin, edit)(address=theirs).status_code == 302
+    customer.refresh_from_db()
+    assert customer.metadata == {"address": "Rue <b> 2\nFR99"}
+    one = Statement.objects.get(closed_at=None)
+    html = html_of(admin, reverse(PRINT, args=[one.pk]))
+    assert "Quay 1<br>20457 Hamburg<br>DE123" in html
+    assert "Rue &lt;b&gt; 2<br>FR99" in html
+    assert open_form(admin, edit)(address="").status_code == 302
+    customer.refresh_from_db()
+    assert customer.metadata == {}
 
 
 def cells(html):

@@ -117,6 +117,7 @@ def merge_two(op):
     op.fill(op.page.get_by_label("Into"), "org_acme")
     op.fill(op.page.get_by_label("Name"), "Twin")
     op.click("button", "Merge")
+    op.click("button", "Merge them")
     op.see(op.page.get_by_text("Twin is merged into Acme."))
 
 
@@ -139,7 +140,7 @@ JOBS = [
     (export_the_month_by_customer, 6),
     (print_a_statement, 5),
     (show_what_a_customer_has_left, 4),
-    (merge_two, 6),
+    (merge_two, 7),
     (erase_one, 5),
 ]
 
