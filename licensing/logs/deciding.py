@@ -221,9 +221,8 @@ class Decider:
             policy = None if page.policy_key is None else bytes.fromhex(page.policy_key)
             counter = rate_limits.counter_key(rule, answer.facts)
             limit = Limit(counted_id or check.requester_id, policy, counter, rate_limit)
-        price = None
-        if decision.observed and can_be_charged(check.requester_id):
-            price = price_at_stake(answer.policy, answer.facts)
+        is_at_stake = decision.observed and can_be_charged(check.requester_id)
+        price = price_at_stake(answer.policy, answer.facts) if is_at_stake else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(
             fields=(
