@@ -82,7 +82,6 @@ class SiteDocuments:
         response = unless_known(request, body, media_type)
         scope = "public" if key is None else "private"  # with a key, the document depends on the key's account
         response["Cache-Control"] = f"{scope}, max-age={MAX_AGE}"
-        patch_vary_headers(response, ["Host", KEY_HEADER])
         return response
 
     def requested_host(self, request: HttpRequest) -> str:
@@ -124,6 +123,7 @@ class ProxyQuestions:
     """Middleware that answers proxies' questions, and passes on all other requests.
 
     Documents, and errors in their place, leave without DOMAIN_WIDE: proxies pass them on under the publisher's host.
+    Proxies recognise them by their Vary.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -135,5 +135,6 @@ class ProxyQuestions:
             if request.path in DOCUMENTS:
                 for name in DOMAIN_WIDE:
                     response.headers.pop(name, None)
+                patch_vary_headers(response, ["Host", KEY_HEADER])
             return response
         return answer(ForwardApplication(gateway_of_request()), Exchange(request))
