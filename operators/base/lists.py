@@ -145,14 +145,6 @@ def column(title: str, render: Callable[[Any], str], ordering: str | None = None
     return show
 
 
-def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "–") -> Column:
-    def render(row: object) -> str:
-        moment = getattr(row, field)
-        return empty if moment is None else shown_time(moment, style)
-
-    return column(title, render, field)
-
-
 def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
     """Return the column of an amount in the row's currency. Null is 0."""
 
@@ -160,6 +152,14 @@ def amount_column(title: str, field: str, ordering: str | None = None, sign: int
         return in_units(sign * (getattr(row, field) or 0), getattr(row, "currency"))  # noqa: B009
 
     return column(title, render, ordering)
+
+
+def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "–") -> Column:
+    def render(row: object) -> str:
+        moment = getattr(row, field)
+        return empty if moment is None else shown_time(moment, style)
+
+    return column(title, render, field)
 
 
 def right(permission: str) -> Right:
