@@ -6,6 +6,7 @@ adds its outcomes in its own transaction: a retry after a crash writes the remai
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, ClassVar, cast
 
@@ -74,14 +75,11 @@ class AccountBulk(Bulk[M]):
 
         Retries if another request takes an externalId at the same time: the retry finds the resource that has it.
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                with transaction.atomic():
-                    return cls(account_id, rows, earlier).run()
-            except IntegrityError:
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+        for _ in range(ATTEMPTS - 1):
+            with suppress(IntegrityError), transaction.atomic():
+                return cls(account_id, rows, earlier).run()
+        with transaction.atomic():
+            return cls(account_id, rows, earlier).run()
 
     def lock(self) -> Iterable[M]:
         """Lock the resources that rows name (`named_rows_filter`)."""

@@ -70,10 +70,13 @@ class Window:
     end: datetime
     group_by: str
     zone: tzinfo = UTC  # of its days
+    compared_from: datetime | None = None  # the start of the window just before, if that has not as many days
 
     @property
     def before(self) -> datetime:
-        """The start of the window just before, of as many days."""
+        """The start of the window just before, by default of as many days."""
+        if self.compared_from is not None:
+            return self.compared_from
         start, end = (moment.astimezone(self.zone).replace(tzinfo=None) for moment in (self.start, self.end))
         return (start - (end - start)).replace(tzinfo=self.zone).astimezone(UTC)
 

@@ -19,7 +19,7 @@ from kit.storage.outage_causes import outages
 
 logger = logging.getLogger(__name__)
 
-LOCK = 7_202_611_042  # an arbitrary advisory lock number
+LOCK = 7_202_611_049  # an arbitrary advisory lock number
 SECONDS_BETWEEN_ATTEMPTS = 2.0
 
 runs_shared_jobs = Gauge(

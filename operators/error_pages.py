@@ -43,7 +43,7 @@ def failed(request: HttpRequest, error: ApiError) -> HttpResponse:
     request.user = AnonymousUser()
     if error.status_code != 500:
         return admin_error_page(request, error.status_code, "Not now", f"{error.message} This is the request's id:")
-    text = "Something went wrong on our side. Nothing was saved; try again, or give this id to the administrator:"
+    text = "Something went wrong on our side. Look whether it was saved before you try again. The request's id:"
     return admin_error_page(request, 500, "This did not work", text)
 
 

@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from accounts.keys import keytext
 from accounts.keys.bounds import rate_limit_window
-from accounts.keys.models import ALL, POSTGRESQL, SQLITE, ApiKey, KeyType
+from accounts.keys.models import ACCOUNT_COLUMNS, ALL, KEY_COLUMNS, POSTGRESQL, SQLITE, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InsufficientPermissions, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.storage.by_database import by_database
@@ -221,34 +221,20 @@ def unknown_key() -> InvalidApiKey:
 @lru_cache(maxsize=1_000)
 def build_grant(columns: str) -> Grant:
     """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
-    key_id, name, prefix, permissions, allowed_ips, *others = json.loads(columns)
-    expires, revoked, used, account_id, plan, minute, day, edge_minute, edge_day, suspended, *latest = others
-    allowed_hosts, unlisted_signers, visitor_addresses, key_type, rate_limit = latest
-    key = ApiKey(
-        id=ids.encode("key", UUID(key_id).bytes),
-        account=Account(
-            id=ids.encode("acc", UUID(account_id).bytes),
-            plan=plan,
-            requests_per_minute=minute,
-            requests_per_day=day,
-            edge_requests_per_minute=edge_minute,
-            edge_requests_per_day=edge_day,
-            suspended_at=parse_moment(suspended),
-            unlisted_signers=unlisted_signers,
-            visitor_addresses=visitor_addresses,
-        ),
-        name=name,
-        type=key_type,
-        prefix=prefix,
-        permissions=permissions,
-        allowed_ips=allowed_ips,
-        allowed_hosts=allowed_hosts,
-        rate_limit=rate_limit,
-        expires_at=parse_moment(expires),
-        revoked_at=parse_moment(revoked),
-        last_used_at=parse_moment(used),
-    )
-    return Grant.from_key(key)
+    values = json.loads(columns)
+    account = read_columns("acc", ACCOUNT_COLUMNS, values[len(KEY_COLUMNS) :])
+    key = read_columns("key", KEY_COLUMNS, values[: len(KEY_COLUMNS)])
+    return Grant.from_key(ApiKey(account=Account(**account), **key))
+
+
+def read_columns(prefix: str, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the values of a row's columns by name: its id as a text, and moments."""
+    columns = dict(zip(names, values, strict=True))
+    columns["id"] = ids.encode(prefix, UUID(columns["id"]).bytes)
+    for name in names:
+        if name.endswith("_at"):
+            columns[name] = parse_moment(columns[name])
+    return columns
 
 
 def parse_moment(text: str | None) -> datetime | None:

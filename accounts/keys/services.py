@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack
+from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack, cast
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -104,15 +104,7 @@ def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey])
     permissions = list(dict.fromkeys(DEFAULTS[key_type] if requested is None else requested))
     check_permissions_of_type(key_type, permissions)
     no_bounds: Bounds = {"allowed_ips": [], "allowed_hosts": [], "rate_limit": None, "expires_at": None}
-    bounds = no_bounds if creator is None else key_bounds(creator)
-    if "allowed_ips" in fields:
-        bounds["allowed_ips"] = fields["allowed_ips"]
-    if "allowed_hosts" in fields:
-        bounds["allowed_hosts"] = fields["allowed_hosts"]
-    if "rate_limit" in fields:
-        bounds["rate_limit"] = fields["rate_limit"]
-    if "expires_at" in fields:
-        bounds["expires_at"] = fields["expires_at"]
+    bounds = change_bounds(no_bounds if creator is None else key_bounds(creator), fields)
     if creator is not None:
         check_no_more_than(creator, permissions, bounds)
     text = keytext.generate(key_type, fields.get("seed"))
@@ -126,6 +118,11 @@ def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey])
         **bounds,
     )
     return key, text
+
+
+def change_bounds(bounds: Bounds, fields: Mapping[str, Any]) -> Bounds:
+    """Return the bounds with those that the fields give."""
+    return cast(Bounds, {name: fields.get(name, value) for name, value in bounds.items()})
 
 
 class IssuedKey(NamedTuple):
@@ -185,12 +182,7 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     for name in ("type", "permissions"):
         if fields.get(name, getattr(key, name)) != getattr(key, name):
             raise ValidationFailed(f"The {name} of a key cannot be changed. Create another key.", param=name)
-    new_bounds: Bounds = {
-        "allowed_ips": fields.get("allowed_ips", old_bounds["allowed_ips"]),
-        "allowed_hosts": fields.get("allowed_hosts", old_bounds["allowed_hosts"]),
-        "rate_limit": fields.get("rate_limit", old_bounds["rate_limit"]),
-        "expires_at": fields.get("expires_at", old_bounds["expires_at"]),
-    }
+    new_bounds = change_bounds(old_bounds, fields)
     end = new_bounds["expires_at"]
     if end is not None and end != old_bounds["expires_at"] and end <= timezone.now():
         raise ValidationFailed("Must be in the future. To end a key now, revoke it.", param="expiresAt")
@@ -199,10 +191,8 @@ def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -
     if changer is not None:
         check_may_change(changer, key, new_bounds)
     key.name = fields.get("name", key.name)
-    key.allowed_ips = new_bounds["allowed_ips"]
-    key.allowed_hosts = new_bounds["allowed_hosts"]
-    key.rate_limit = new_bounds["rate_limit"]
-    key.expires_at = end
+    for name, value in new_bounds.items():
+        setattr(key, name, value)
     return audit.build_change("api_key.updated", key, audited_before)
 
 
@@ -247,11 +237,8 @@ def rotate_api_key(
         name=old.name,
         type=old.type,
         permissions=old.permissions,
-        allowed_ips=old.allowed_ips,
-        allowed_hosts=old.allowed_hosts,
-        rate_limit=old.rate_limit,
-        expires_at=expiry.get("expires_at", old.expires_at),
         seed=seed,
+        **change_bounds(key_bounds(old), expiry),
     )
     store_key(new, key_id)
     if overlap_seconds == 0:

@@ -98,6 +98,13 @@ class Account(models.Model):
     former_time_zone = models.CharField(max_length=64, null=True, editable=False)
     time_zone_since = models.DateTimeField(null=True, editable=False)
     currency = models.CharField(max_length=3, default="USD", db_default="USD", help_text="The account's own currency.")
+    address = models.CharField(
+        "address on statements",
+        max_length=500,
+        null=True,
+        blank=True,
+        help_text="Printed below the name, in as many lines, such as the street, the city and the VAT id.",
+    )
     created = models.DateTimeField(default=timezone.now, editable=False)
     epoch = models.BigIntegerField(default=0, editable=False)  # see accounts.plans.epochs
     suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # its keys are refused from then on
@@ -186,6 +193,7 @@ class Account(models.Model):
             "visitorAddresses": str(self.visitor_addresses),
             "timeZone": self.time_zone,
             "currency": self.currency,
+            "address": self.address,
             "suspendedAt": render_timestamp(self.suspended_at),
         }
 

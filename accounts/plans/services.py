@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.plans import epochs
-from accounts.plans.models import Account, Unknown, UnlistedSigners, VisitorAddresses
+from accounts.plans.models import Account
 from kit.storage.reading import stored_now
 from kit.values.calendar import zone_named
 
@@ -17,44 +17,11 @@ time_zone_changed = Signal()
 
 
 @transaction.atomic
-def create_account(
-    name: str,
-    *,
-    plan: str,
-    requests_per_minute: int | None = None,
-    requests_per_day: int | None = None,
-    edge_requests_per_minute: int | None = None,
-    edge_requests_per_day: int | None = None,
-    unlisted_signers: str = UnlistedSigners.DENY,
-    unknown_host: str = Unknown.ALLOW,
-    visitor_addresses: str = VisitorAddresses.TRUNCATED,
-    time_zone: str = "UTC",
-    currency: str = "USD",
-    account_id: str | None = None,
-    is_demo: bool | None = None,
-) -> Account:
-    """Create an account. `account_id` is an unused id for it; `is_demo` allows its deletion.
-
-    Raises Django's ValidationError by field.
-    """
-    account = Account(
-        name=name,
-        plan=plan,
-        requests_per_minute=requests_per_minute,
-        requests_per_day=requests_per_day,
-        edge_requests_per_minute=edge_requests_per_minute,
-        edge_requests_per_day=edge_requests_per_day,
-        unlisted_signers=unlisted_signers,
-        unknown_host=unknown_host,
-        visitor_addresses=visitor_addresses,
-        time_zone=time_zone,
-        currency=currency,
-        is_demo=is_demo,
-        # A process of the version before may run while others have history of its form.
-        seals_history=not Account.objects.filter(seals_history=False).exists(),
-    )
-    if account_id is not None:
-        account.pk = account_id
+def create_account(name: str, **fields: object) -> Account:
+    """Create an account with these fields of the model. Raises Django's ValidationError by field."""
+    # A process of the version before may run while others have history of its form.
+    seals_history = not Account.objects.filter(seals_history=False).exists()
+    account = Account(name=name, seals_history=seals_history, **fields)
     account.full_clean()
     account.save()
     audit.record("account.created", account, {})

@@ -11,6 +11,8 @@ from kit.values.amounts import AmountField, plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
+MERGE_NOTE = "Merge: paid in advance for credit that moved."  # begins the note of a transfer
+
 
 class PaymentKind(models.TextChoices):
     PAYMENT = "payment"  # money that the requester paid
@@ -50,6 +52,11 @@ class Payment(models.Model):
 
     def __str__(self) -> str:
         return f"{plain(self.amount)} {self.currency}"
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether a merge recorded it: no money arrived or left. Unknown once an erasure has cleared the note."""
+        return (self.note or "").startswith(MERGE_NOTE)
 
     def audited(self) -> dict[str, object]:
         return {

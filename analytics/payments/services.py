@@ -9,7 +9,7 @@ from django.db.models import Sum
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
 from analytics.models.entries import BalanceChange
-from analytics.payments.models import Payment, PaymentKind
+from analytics.payments.models import MERGE_NOTE, Payment, PaymentKind
 from analytics.wallets.holders import lock_requester
 from kit.http.errors import AlreadyExists
 from kit.storage.reading import stored_now
@@ -81,8 +81,8 @@ def move_prepayment(account_id: str, source: int, target: int, currency: str, cr
     common = {"account_id": account_id, "amount": amount, "currency": currency, "received_at": now, "created": now}
     payout = Payment(**common, requester_id=source, kind=PaymentKind.PAYOUT)
     payment = Payment(**common, requester_id=target, kind=PaymentKind.PAYMENT)
-    payout.note = f"Merge: paid in advance for credit that moved. See {payment.pk}."
-    payment.note = f"Merge: paid in advance for credit that moved. See {payout.pk}."
+    payout.note = f"{MERGE_NOTE} See {payment.pk}."
+    payment.note = f"{MERGE_NOTE} See {payout.pk}."
     for moved in (payout, payment):
         moved.save(force_insert=True)
         audit.record("payment.created", moved, {})

@@ -1,12 +1,13 @@
-"""Lines and payments of statements."""
+"""Lines, payments and credit movements of statements."""
 
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from analytics.models import ClosedLine, Payment, StatementLine
+from analytics.models import ClosedLine, Payment, StatementLine, Wallet, WalletEntry
 from analytics.models.statements import StatementFigures
+from analytics.wallets.models import WalletEntryType
 from kit.values.calendar import first_of_month
 
 
@@ -39,3 +40,15 @@ def payments_of(statement: StatementFigures) -> QuerySet[Payment]:
         requester=statement.requester_id,
         currency=statement.currency,
     )
+
+
+def credit_movements(statement: StatementFigures) -> QuerySet[WalletEntry]:
+    """Return what changed the customer's wallets in the statement's month and unit, except charged checks."""
+    if statement.requester is None:
+        return WalletEntry.objects.none()
+    begin, end = month_bounds(statement)
+    # A merge may have given the wallet to the other customer.
+    holders = [statement.requester_id, statement.requester.merged_into_id or statement.requester_id]
+    wallets = Wallet.objects.filter(requester__in=holders, unit=statement.currency)
+    moved = WalletEntry.objects.filter(wallet__in=wallets, requester=statement.requester_id)
+    return moved.filter(created__gte=begin, created__lt=end).exclude(type=WalletEntryType.SPEND)

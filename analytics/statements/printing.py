@@ -2,28 +2,57 @@
 
 from decimal import Decimal
 
-from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine
+from django.db.models import Sum
+from django.utils import timezone
+
+from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine, WalletEntry
 from analytics.payments.models import PaymentKind
-from analytics.statements.lines import lines_of, month_bounds, payments_of
-from analytics.statements.serializers import counted_amount, voided_by
+from analytics.statements.lines import credit_movements, lines_of, month_bounds, payments_of
+from analytics.statements.serializers import voided_by
+from analytics.wallets.models import GrantKind, WalletEntryType
 from analytics.wallets.units import in_units
 from kit.values.currencies import in_places
 
 MOST_LINES = 500  # lines shown; the export has all
 CREDIT_NAMES = {"expired": "expired or voided"}
+GRANT_NAMES = {
+    GrantKind.PAID: "Paid credit",
+    GrantKind.PROMOTIONAL: "Promotional credit",
+    GrantKind.REFILL: "Refill",
+    GrantKind.REFUND: "Refund",
+}
+MOVEMENT_NAMES = {WalletEntryType.EXPIRE: "Expired", WalletEntryType.VOID: "Voided", WalletEntryType.REFUND: "Refund"}
 
 
 def credit_changes(statement: Statement) -> list[tuple[str, str]]:
-    """Return what changed the customer's wallets in the statement's unit; empty without a wallet."""
-    used = {"spent", "expired"}
-    amounts = {name: 0 - amount if name in used else amount for name, amount in statement.credits.items()}
-    return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in amounts.items()]
+    """Return what changed the customer's wallets in the statement's unit; empty without a wallet.
+
+    What a merge moved is a row of its own, although the figures of statements count it as granted.
+    """
+    amounts = statement.credits
+    if not amounts:
+        return []
+    merged = credit_movements(statement).filter(type=WalletEntryType.CARRY, grant=None)
+    moved = merged.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    changes = {
+        "opening": amounts["opening"],
+        "granted": amounts["granted"] - moved,
+        "spent": 0 - amounts["spent"],
+        "expired": 0 - amounts["expired"],
+        "refunded": amounts["refunded"],
+        "moved by a merge": moved,
+        "closing": amounts["closing"],
+    }
+    if not moved:
+        del changes["moved by a merge"]
+    return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in changes.items()]
 
 
 def printed(statement: Statement) -> dict[str, object]:
     """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
     lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
     payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
+    movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:MOST_LINES]
     paid_for_credit = statement.paid_for_credit
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
@@ -35,29 +64,60 @@ def printed(statement: Statement) -> dict[str, object]:
         "credits": credit_changes(statement),
         "is_quota": statement.is_quota,
         "zone": statement.account.zone,
+        "now": timezone.now(),
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
         "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
-        "paid_lines": [shown_payment(payment, statement) for payment in payments],
+        "paid_lines": [row for payment in payments for row in shown_payment(payment, statement)],
+        "credit_lines": [shown_movement(entry, statement) for entry in movements],
     }
 
 
-def shown_payment(payment: Payment, statement: Statement) -> dict[str, object]:
-    """Return a payment, payout or void with its date and what the statement counts of it."""
+def shown_payment(payment: Payment, statement: Statement) -> list[dict[str, object]]:
+    """Return a row if the month recorded a payment or payout, and one if the month voided it."""
     begin, end = month_bounds(statement)
+    amount = payment.amount
+    if payment.kind == PaymentKind.PAYMENT and not payment.grant_id:
+        amount = 0 - amount  # as it changes the balance
+    about = payment.external_id or ""
+    rows: list[dict[str, object]] = []
+    if payment.created >= begin:
+        shown = in_places(amount, payment.currency)
+        rows.append({"at": payment.received_at, "what": payment_name(payment), "about": about, "amount": shown})
     voided_at = voided_by(payment, end)
-    counted = counted_amount(payment, begin, voided_at)
-    what = "Payout" if payment.kind == PaymentKind.PAYOUT else "Payment"
+    if voided_at is not None:
+        received = f"{payment.received_at.astimezone(statement.account.zone):%Y-%m-%d}"
+        reason = f": {payment.void_reason}" if payment.void_reason else ""
+        what = f"Void of the {payment.kind} of {received}{reason}"
+        rows.append({"at": voided_at, "what": what, "about": about, "amount": in_places(0 - amount, payment.currency)})
+    return rows
+
+
+def payment_name(payment: Payment) -> str:
     if payment.grant_id:
-        what = "Payment for credit, not part of the balance"
-    elif payment.kind == PaymentKind.PAYMENT:
-        counted = 0 - counted  # as it changes the balance
+        return "Payment for credit, not part of the balance"
+    is_payout = payment.kind == PaymentKind.PAYOUT
+    if payment.is_transfer:
+        other = "to the customer that it was merged into" if is_payout else "from a merged customer"
+        return f"Transfer {other}, with the credit that it paid for"
+    return "Payout" if is_payout else "Payment"
+
+
+def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object]:
+    """Return a change of a wallet, with the grant's number and when its credit ends."""
+    grant = entry.grant
+    if entry.type == WalletEntryType.CARRY:
+        what = "Moved by a merge" if grant is None else "Rolled over"
+    elif entry.type == WalletEntryType.GRANT and grant is not None:
+        what = GRANT_NAMES[GrantKind(grant.kind)]
+    else:
+        what = MOVEMENT_NAMES.get(WalletEntryType(entry.type), "Credit")
     return {
-        "at": payment.received_at,
+        "at": entry.created,
         "what": what,
-        "voided_at": voided_at,
-        "about": payment.external_id or "",
-        "counted": in_places(counted, payment.currency),
+        "about": "" if grant is None else grant.external_id or "",
+        "ends": None if grant is None or entry.amount < 0 else grant.expires_at,
+        "amount": in_units(entry.amount, statement.currency),
     }
 
 

@@ -7,7 +7,7 @@ once, whichever processes and clocks take part.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
@@ -30,6 +30,7 @@ from licensing.licenses.models import FeeEvery, License, LicenseStatus
 
 MONTHS = {FeeEvery.MONTH: 1, FeeEvery.QUARTER: 3, FeeEvery.YEAR: 12}
 FAILURES = (*DATABASE_FAILURES, ValidationFailed)  # of a licence, such as totals that cannot hold its fee
+MICROSECOND = timedelta(microseconds=1)
 BATCH_LICENSES = 200  # licences of a transaction
 
 
@@ -98,6 +99,8 @@ def take_due_fees(license_: License, now: datetime) -> list[LedgerEntry]:
     entries = []
     while license_.next_fee_at is not None and license_.next_fee_at <= now:
         begin = license_.next_fee_at
+        license_.fee_months += months_of_period(license_)
+        set_next(license_)
         entries.append(
             LedgerEntry(
                 id=fee_id(license_.pk, begin),
@@ -106,15 +109,23 @@ def take_due_fees(license_: License, now: datetime) -> list[LedgerEntry]:
                 amount=license_.fee_amount or Decimal(0),
                 currency=license_.fee_currency or "",
                 occurred_at=begin,
+                description=period_in_words(license_, begin),
                 license_id=license_.pk,
                 license_type=license_.license_type,
                 requester_id=license_.requester_id,
                 created=max(begin, license_.updated),
             )
         )
-        license_.fee_months += months_of_period(license_)
-        set_next(license_)
     return entries
+
+
+def period_in_words(license_: License, begin: datetime) -> str:
+    """Return the days of the period that begins then, up to the next one or the licence's end."""
+    end = period_start(license_, license_.fee_months)
+    if license_.expires_at is not None:
+        end = min(end, license_.expires_at)
+    first, last = (moment.astimezone(license_.account.zone) for moment in (begin, max(begin, end - MICROSECOND)))
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
 def fee_id(license_id: str, begin: datetime) -> str:

@@ -17,21 +17,13 @@ from licensing.policies.policy_tests import PolicyTest, TestResult, run_tests
 from licensing.policies.rules import parse_rules
 
 Fields = Mapping[str, object]  # validated fields of a policy
+VERSIONED = ("name", "description", "rules", "default_action", "mode", "tests")  # what a revision keeps of a policy
 
 
 def build_revision(policy: Policy) -> PolicyRevision:
     """Build the unsaved revision of the policy's current version."""
-    return PolicyRevision(
-        policy=policy,
-        version=policy.version,
-        name=policy.name,
-        description=policy.description,
-        rules=policy.rules,
-        default_action=policy.default_action,
-        mode=policy.mode,
-        tests=policy.tests,
-        created=policy.updated or policy.created,
-    )
+    terms = {name: getattr(policy, name) for name in VERSIONED}
+    return PolicyRevision(policy=policy, version=policy.version, created=policy.updated or policy.created, **terms)
 
 
 def save_revision(policy: Policy) -> None:
@@ -158,12 +150,7 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
         raise ValidationFailed(f"This policy has no version {version}.", param="version")
     locked = lock_policy(policy)
     before = locked.audited()
-    locked.name = revision.name
-    locked.description = revision.description
-    locked.rules = revision.rules
-    locked.default_action = revision.default_action
-    locked.mode = revision.mode
-    locked.tests = revision.tests
+    change_terms(locked, {name: getattr(revision, name) for name in VERSIONED})
     return write_version(locked, before, "policy.rolled_back")
 
 

@@ -1,6 +1,7 @@
 """Accounts and their plans."""
 
 from functools import partial
+from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -36,7 +37,7 @@ from operators.base.times import zone_choices
 LIMITS_HELP = "Only for the enterprise plan; other plans have fixed limits."
 EDGE_HELP = "Only for the enterprise plan. Empty: ten times the requests above. Nothing is refused beyond it."
 EDGE_FIELDS = ("edge_requests_per_minute", "edge_requests_per_day")
-SETTING_FIELDS = ("time_zone", "currency", "unlisted_signers", "unknown_host", "visitor_addresses")
+SETTING_FIELDS = ("time_zone", "currency", "address", "unlisted_signers", "unknown_host", "visitor_addresses")
 
 
 class AccountForm(ServiceForm):
@@ -60,6 +61,7 @@ class AccountForm(ServiceForm):
     class Meta:
         model = Account
         fields = ("name", *SETTING_FIELDS)
+        widgets: ClassVar = {"address": forms.Textarea(attrs={"rows": 3})}
 
 
 def limit_field(help_text: str) -> forms.IntegerField:
@@ -137,7 +139,7 @@ class AccountAdmin(ServiceAdmin[Account]):
 
     def create(self, request: HttpRequest, fields: Values) -> Account:
         del fields["account"]
-        return services.create_account(account_id=fields.pop("id"), **fields)
+        return services.create_account(**fields)
 
     def update(self, request: HttpRequest, obj: Account, fields: Values) -> Account:
         return services.update_account(obj, fields)

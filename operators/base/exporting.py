@@ -1,9 +1,10 @@
-"""Export of a filtered list as CSV."""
+"""Export of a filtered and sorted list as CSV, with a byte order mark, by which Excel recognises UTF-8."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -17,6 +18,30 @@ from kit.storage.replica import Reading
 from operators.base.links import list_url
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
+
+Following = Callable[[ModelT | None], list[ModelT]]  # returns the rows after one, or the first ones
+
+
+def newest_first(rows: QuerySet[ModelT]) -> Following[ModelT]:
+    ordered = rows.order_by("-pk")
+
+    def following(last: ModelT | None) -> list[ModelT]:
+        return list((ordered if last is None else ordered.filter(pk__lt=last.pk))[:CHUNK])
+
+    return following
+
+
+def rows_in_order(rows: QuerySet[ModelT], keys: Sequence[object]) -> Following[ModelT]:
+    """Return rows in the order of their keys, of which there are few enough to sort them."""
+    places = {key: place for place, key in enumerate(keys)}
+
+    def following(last: ModelT | None) -> list[ModelT]:
+        begin = 0 if last is None else places[last.pk] + 1
+        chunk = keys[begin : begin + CHUNK]
+        found = {row.pk: row for row in rows.filter(pk__in=chunk)}
+        return [found[key] for key in chunk if key in found]
+
+    return following
 
 
 class ListExport(ScopedAdmin[ModelT]):
@@ -41,16 +66,14 @@ class ListExport(ScopedAdmin[ModelT]):
             changelist = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return redirect(list_url(self.model))
-        newest_first = changelist.queryset.select_related(None).order_by("-pk")
+        rows = changelist.queryset.select_related(None).order_by()
         if self.export_related:
-            newest_first = newest_first.select_related(*self.export_related)
-
-        def following(last: ModelT | None) -> list[ModelT]:
-            return list((newest_first if last is None else newest_first.filter(pk__lt=last.pk))[:CHUNK])
-
+            rows = rows.select_related(*self.export_related)
+        following = rows_in_order(rows, changelist.sorted_keys()) if changelist.is_sorted else newest_first(rows)
         reading = Reading()
         chunks = chunks_after(None, reading, following, self.export_rows)
-        return export(Request(request), "csv", self.export_name, self.columns_to_export(request), chunks, reading)
+        columns = self.columns_to_export(request)
+        return export(Request(request), "csv", self.export_name, columns, chunks, reading, has_bom=True)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Add the list's filters to the export link."""

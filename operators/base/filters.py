@@ -19,6 +19,7 @@ from unfold.contrib.filters.admin import (
 )
 from unfold.contrib.filters.forms import AutocompleteDropdownForm
 
+from analytics.wallets.units import ACCESS
 from kit.values.calendar import Months
 from operators.base.figures.choice import MAX_ACCOUNTS, CalendarPeriod, common_months, offered_periods, parse_period
 from operators.base.mixins import AdminMixin, ModelT
@@ -61,6 +62,14 @@ class ExactTextFilter(FieldTextFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[ModelT]) -> QuerySet[ModelT]:
         value = (self.value() or "").strip()
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
+
+
+class UnitFilter(ExactTextFilter):
+    """Matches a currency, or `access`, in capital or small letters."""
+
+    def value(self) -> str:
+        text = (super().value() or "").strip()
+        return text.lower() if text.lower() == ACCESS else text.upper()
 
 
 class LocalDateTimeFilter(RangeDateTimeFilter):

@@ -1,6 +1,6 @@
 """Lists of the admin: bounded, sorted by a column only if that is cheap, and with filters that operators save."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -61,8 +61,16 @@ class BoundedChangeList(ChangeList):
     is_narrowed = False  # to the chosen account
 
     @property
+    def is_to_be_sorted(self) -> bool:
+        return bool(self.params.get(ORDER_VAR))
+
+    @property
     def is_sorted(self) -> bool:
-        return bool(self.params.get(ORDER_VAR)) and not self.unsorted
+        return self.is_to_be_sorted and not self.unsorted
+
+    def sorted_keys(self) -> Sequence[object]:
+        """Return the keys of all matches in the order of the list, if it is sorted."""
+        return list(self.queryset.values_list("pk", flat=True))
 
     def why_unsorted(self) -> str:
         """Return why these rows cannot be sorted by a column; empty if they can."""
@@ -73,7 +81,7 @@ class BoundedChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         try:
             super().get_results(request)
-            self.unsorted = self.why_unsorted() if self.params.get(ORDER_VAR) else ""
+            self.unsorted = self.why_unsorted() if self.is_to_be_sorted else ""
             if self.unsorted:
                 self.queryset = self.queryset.order_by(*self.model_admin.get_ordering(request))
                 super().get_results(request)
@@ -152,6 +160,10 @@ def column(title: str, render: Callable[[Any], str], ordering: str | None = None
         return render(row)
 
     return show
+
+
+def external_id_of(row: object) -> str:
+    return getattr(row, "external_id", None) or "–"
 
 
 def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:

@@ -60,9 +60,13 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
 
 
 class CustomerSearch(AdminMixin[ModelT]):
-    """A list, possibly of millions of rows, that is searched by whole id, or for the newest few customers found."""
+    """A list, possibly of millions of rows, that is searched by whole id, or for the newest few customers found.
+
+    With `has_own_numbers`, rows that have the term as `external_id` come in place of those of customers.
+    """
 
     search_fields = ("pk",)
+    has_own_numbers = False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
@@ -73,8 +77,14 @@ class CustomerSearch(AdminMixin[ModelT]):
             queryset = queryset.filter(pk=term)
         elif term.startswith(f"{prefix}_"):
             queryset = queryset.none()
+        elif term and self.has_own_numbers and (numbered := self.with_number(request, queryset, term)).exists():
+            queryset = numbered
         elif term:
             requesters = find_requesters(request_scope(request).narrow(Requester.objects.all()), term)
             newest = requesters.order_by("-pk").values_list("pk", flat=True)[:MAX_REQUESTERS]
             queryset = queryset.filter(requester__in=list(newest))
         return queryset, False
+
+    def with_number(self, request: HttpRequest, queryset: QuerySet[ModelT], number: str) -> QuerySet[ModelT]:
+        # Their index begins with the account.
+        return queryset.filter(account__in=request_scope(request).accounts().values("pk"), external_id=number)

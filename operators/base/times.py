@@ -30,12 +30,15 @@ def local_time(moment: datetime) -> datetime:
 
 
 def shown_time(moment: datetime, style: str = TO_MINUTE) -> SafeString:
-    utc = moment.astimezone(UTC)
+    """Return the local time, with its offset where the clocks go back and it occurs twice."""
+    utc, local = moment.astimezone(UTC), local_time(moment)
+    offset = local.isoformat()[-len("+01:00") :] if style != TO_DAY and is_repeated(local) else ""
     return format_html(
-        '<time datetime="{}" title="{} UTC">{}</time>',
+        '<time datetime="{}" title="{} UTC">{}{}</time>',
         f"{utc:%Y-%m-%dT%H:%M:%SZ}",
         f"{utc:{TO_SECOND}}",
-        f"{local_time(moment):{style}}",
+        f"{local:{style}}",
+        offset,
     )
 
 

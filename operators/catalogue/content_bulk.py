@@ -20,6 +20,7 @@ from msgspec import Struct
 from accounts.models import Account
 from kit.http.errors import ApiError
 from kit.rest.heavy import heavy
+from kit.values.numbers import count_text
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy
 from operators.base.mixins import EDIT, AdminMixin, StyledForm
@@ -106,10 +107,6 @@ def selected_rows(queryset: QuerySet[Content]) -> Iterator[tuple[str, str]]:
     return queryset.order_by("pk").values_list("pk", "account_id").iterator(10_000)
 
 
-def items_text(number: int) -> str:
-    return "1 item" if number == 1 else f"{number:,} items"
-
-
 class BulkChanges(AdminMixin[Content]):
     """Bulk actions of the content list."""
 
@@ -182,10 +179,10 @@ class BulkChanges(AdminMixin[Content]):
             request,
             self,
             "operators/confirm.html",
-            title=f"{verb} {items_text(chosen.total)}?",
-            facts=[(names[account], items_text(number)) for account, number in chosen.counts.items()],
+            title=f"{verb} {count_text(chosen.total, 'item')}?",
+            facts=[(names[account], count_text(number, "item")) for account, number in chosen.counts.items()],
             effects=effects + EFFECTS_OF_ALL,
-            button=f"{verb} {items_text(chosen.total)}",
+            button=f"{verb} {count_text(chosen.total, 'item')}",
             form=form,
             back=request.get_full_path(),
         )
@@ -206,7 +203,7 @@ class BulkChanges(AdminMixin[Content]):
                 change.step()
             return redirect("admin:licensing_content_bulk", token)
         progress = change.progress
-        title = f"{change.metadata['verb']} {items_text(change.metadata['forth']['total'])}"
+        title = f"{change.metadata['verb']} {count_text(change.metadata['forth']['total'], 'item')}"
         return page(
             request,
             self,
@@ -223,13 +220,13 @@ def describe_outcome(change: BulkChange) -> SafeString:
     """Describe a finished change, with a link to undo it."""
     changed = change.progress["changed"]
     unchanged = change.progress["done"] - changed
-    text = f"{items_text(changed)} changed."
+    text = f"{count_text(changed, 'item')} changed."
     why = "had it already."
     if change.is_undoing:
-        text = f"{items_text(changed)} changed back."
+        text = f"{count_text(changed, 'item')} changed back."
         why = "had been changed since, or lost the former policy, and stayed."
     if unchanged:
-        text = f"{text} {items_text(unchanged)} {why}"
+        text = f"{text} {count_text(unchanged, 'item')} {why}"
     if not change.can_be_undone:
         return format_html("{}", text)
     address = reverse("admin:licensing_content_bulk", args=[change.upload.token])

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from msgspec import Struct
 
 from analytics.windows import Window
-from kit.rest.csv_lines import cell, csv_bytes
+from kit.rest.csv_lines import BOM, cell, csv_bytes
 from licensing.visits.crawler_report import By, CrawlerReport
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders
@@ -56,7 +56,7 @@ def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
         if with_money:
             values += [format_sums(taker.revenue), format_sums(taker.at_stake)]
         lines.append([cell(value) for value in values])
-    response = HttpResponse(csv_bytes(lines), content_type="text/csv; charset=utf-8")
+    response = HttpResponse(BOM + csv_bytes(lines), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{CSV_FILENAME}"'
     return response
 

@@ -4,14 +4,14 @@ from typing import ClassVar
 
 from django import forms
 
-from analytics.ledger.refunds import KINDS, Charge
+from analytics.ledger.refunds import KINDS, Charge, refunds_of
 from analytics.ledger.serializers import AdjustmentSerializer
 from analytics.models import LedgerEntry, WalletEntry
 from kit.values import ids
 from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
-from operators.base.times import LocalDateTimeField
+from operators.base.times import LocalDateTimeField, time_in_words
 from operators.customers.refund_button import RefundableCharge
 
 
@@ -88,11 +88,24 @@ def adjustment_title(saved: LedgerEntry, *, is_refund: bool) -> str:
     return f"Refund {in_full(-saved.amount, saved.currency)}?" if is_refund else f"Book {amount}?"
 
 
-def refund_in_words(saved: LedgerEntry) -> list[str]:
-    """Say what a refund does to the customer's statement."""
-    if saved.amount > 0 or saved.requester is None:
+def owed_in_words(saved: LedgerEntry) -> list[str]:
+    """Say what a charge or a refund does to the customer's statement, which counts it when it is booked."""
+    if saved.requester is None:
         return []
-    return [f"{saved.requester} owes {in_full(-saved.amount, saved.currency)} less on this month's statement."]
+    change = "more" if saved.amount > 0 else "less"
+    month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
+    amount = in_full(abs(saved.amount), saved.currency)
+    return [f"{saved.requester} owes {amount} {change} on the statement of {month}."]
+
+
+def earlier_refunds(charged: RefundableCharge, saved: LedgerEntry) -> list[str]:
+    """Warn of refunds of the charge that are booked already: this one may be booked twice."""
+    booked = refunds_of(charged.account_id, charged.charge).filter(currency=charged.currency).exclude(pk=saved.pk)
+    latest = booked.order_by("-created", "-pk").first()
+    if latest is None:
+        return []
+    amount = in_full(-latest.amount, latest.currency)
+    return [f"{amount} of this charge was refunded already on {time_in_words(latest.created)}."]
 
 
 def was_prepaid(saved: LedgerEntry) -> bool:

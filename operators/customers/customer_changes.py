@@ -8,11 +8,16 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.models import Account
 from accounts.plans import epochs
+from analytics.models import Statement, Wallet
+from analytics.wallets.rows import as_of
+from analytics.wallets.units import in_units
+from kit.values.metadata import MAX_TEXT
 from licensing.customers import erasure, merging
 from licensing.requesters import services
 from licensing.requesters.models import Requester
@@ -20,7 +25,8 @@ from licensing.requesters.serializers import MAX_NOTES
 from licensing.requesters.services import customers_named
 from operators.base.fields import is_untouched, text_field
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
-from operators.base.links import list_url
+from operators.base.forms.confirmed_form import FormConfirmation
+from operators.base.links import list_url, text_link
 from operators.base.lists import right
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ScopedAdmin
@@ -28,7 +34,7 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
-from operators.customers.customer_list import obligations
+from operators.customers.balances import obligations
 
 
 class Notes(forms.CharField):
@@ -41,6 +47,13 @@ class Notes(forms.CharField):
 class CustomerForm(StyledForm, forms.Form):
     name = text_field("Name", required=False)
     email = forms.EmailField(label="E-mail", max_length=254, required=False, widget=UnfoldAdminEmailInputWidget)
+    address = Notes(
+        label="Address on statements",
+        help_text="Printed below the name, in as many lines, such as the street, the city and the VAT id.",
+        max_length=MAX_TEXT,
+        required=False,
+        widget=forms.Textarea,
+    )
     notes = Notes(max_length=MAX_NOTES, required=False, widget=forms.Textarea)
 
 
@@ -57,7 +70,19 @@ def stored_values(requester: Requester, *, lock: bool) -> dict[str, object]:
     if lock:
         epochs.lock_epoch(requester.account_id)
     stored = services.get_requester(requester.account_id, requester.requester_id, lock=lock)
-    return forms.model_to_dict(stored, fields=EditForm.base_fields)
+    return editable_values(stored)
+
+
+def editable_values(requester: Requester) -> dict[str, object]:
+    """Return the values of EditForm. The address is metadata, as `address`."""
+    fields = forms.model_to_dict(requester, fields=EditForm.base_fields)
+    return {**fields, "address": requester.metadata.get("address")}
+
+
+def as_fields(given: Mapping[str, object]) -> dict[str, object]:
+    """Return the form's values as fields of the service."""
+    fields = {name: value or None for name, value in given.items() if name != "address"}
+    return {**fields, "metadata": {"address": given["address"] or None}} if "address" in given else fields
 
 
 class MergeForm(forms.Form):
@@ -100,8 +125,23 @@ class NewCustomerForm(CustomerForm):
 
 KEEP_BOOKS = (
     "Tax law makes you keep invoices and payments with the customer's name, often for ten years. Print or export the "
-    "statements first: afterwards they name the pseudonym."
+    "{} first: afterwards they name the pseudonym."
 )
+
+
+MERGED_MONEY = (
+    "What was paid in advance for credit that moves goes with it: as a transfer, which statements show. What is owed, "
+    "and any further money paid in advance, stays with {}."
+)
+
+
+def what_it_has(requester: Requester) -> str:
+    """Return a customer with its balance, credit and running licences."""
+    facts = obligations(requester, timezone.now())
+    wallets = as_of(Wallet.objects.filter(requester=requester).order_by("created", "pk"), timezone.now())
+    facts += [("Credit", in_units(book.wallet.balance, book.wallet.unit)) for book in wallets]
+    listed = ", ".join(f"{name.lower()} {value}" for name, value in facts) or "nothing owed, no credit, no licence"
+    return f"{requester} ({requester.requester_id}): {listed}"
 
 
 class CustomerChanges(ScopedAdmin[Requester]):
@@ -116,7 +156,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
         if form.is_bound and form.is_valid():
             fields = dict(form.cleaned_data)
             account = fields.pop("account")
-            given = {name: value for name, value in fields.items() if value}
+            given = as_fields({name: value for name, value in fields.items() if value})
             try:
                 added = services.create_requester(account.pk, given)
             except REFUSALS as error:
@@ -137,15 +177,15 @@ class CustomerChanges(ScopedAdmin[Requester]):
     @confirmed_action("Edit", "edit", "edit")
     def edit(self, request: HttpRequest, requester: Requester) -> Confirmation:
         def perform(fields: dict[str, str]) -> str:
-            saved = services.update_requester(requester, {name: value or None for name, value in fields.items()})
+            saved = services.update_requester(requester, as_fields(fields))
             return f"{saved} is saved."
 
         return Confirmation(
             title=f"Edit {requester}",
             facts=[("Customer's own id", requester.requester_id)],
-            effects=["Lists, statements and the search show the name. Only rules with attributes use the metadata."],
+            effects=["Lists, statements and the search show the name. Statements print the address."],
             form=EditForm,
-            initial={name: getattr(requester, name) or "" for name in EditForm.base_fields},
+            initial={name: value or "" for name, value in editable_values(requester).items()},
             button="Save",
             perform=perform,
             current=partial(stored_values, requester),
@@ -158,10 +198,22 @@ class CustomerChanges(ScopedAdmin[Requester]):
 
         def perform(fields: dict[str, str]) -> HttpResponse:
             target = merging.merge(requester, fields["into"])
+            transaction.on_commit(partial(finish, target))
+            return redirect("admin:licensing_requester_change", target.pk)
+
+        def finish(target: Requester) -> None:
             requester.merged_into = target
             merging.move_late_counts(requester)
             self.message_user(request, f"{requester} is merged into {target}.")
-            return redirect("admin:licensing_requester_change", target.pk)
+
+        def confirmation(fields: dict[str, str]) -> FormConfirmation:
+            target = merging.find_target(requester.account_id, fields["into"])
+            return FormConfirmation(
+                title=f"Merge {requester} into {target}?",
+                facts=[("Merged", what_it_has(requester)), ("Into", what_it_has(target))],
+                effects=[MERGED_MONEY.format(requester), "This cannot be undone."],
+                button="Merge them",
+            )
 
         return Confirmation(
             title=f"Merge {requester} into another customer?",
@@ -169,20 +221,21 @@ class CustomerChanges(ScopedAdmin[Requester]):
             effects=[
                 "Licences, licence clients, wallets and limit counts move to the other customer.",
                 f"Checks of {requester.requester_id} are then decided and recorded as the other customer's.",
-                "What was paid in advance for credit that moves goes with it: as a payout here, and a payment of the "
-                "other customer. What is owed, and any further money paid in advance, stays with "
-                f"{requester}.",
+                MERGED_MONEY.format(requester),
                 "Earlier decisions, ledger entries and closed statements do not change.",
                 "This cannot be undone.",
             ],
             form=with_typed_name(str(requester), form) if held else form,
             button="Merge",
             perform=perform,
+            form_confirmation=confirmation,
         )
 
     @confirmed_action("Erase", "person_remove", "erase", danger=True)
     def erase(self, request: HttpRequest, requester: Requester) -> Confirmation:
         held = obligations(requester, timezone.now())
+
+        statements = text_link(list_url(Statement, requester__id__exact=str(requester.pk)), "statements")
 
         def perform(_fields: object = None) -> str:
             erased = erasure.begin_erasure(requester)
@@ -197,7 +250,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
                 "log and in events; a pseudonym replaces the id.",
                 "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
                 "clients are revoked.",
-                *([KEEP_BOOKS] if held else []),
+                *([format_html(KEEP_BOOKS, statements)] if held else []),
                 "This cannot be undone.",
             ],
             form=with_typed_name(str(requester)) if held else None,

@@ -1,126 +1,33 @@
-"""The licences, amounts and next fees of customers, for their list and pages, and the list's order and filters."""
+"""The list of customers: its figures, order and filters."""
 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
+from django.contrib.admin.views.main import ORDER_VAR
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct, field
 
-from analytics.ledger.due import book_due
-from analytics.models import AccessEvent, BalanceChange, Payment
-from analytics.payments.models import PaymentKind
+from analytics.models import AccessEvent, BalanceChange
 from analytics.rates.conversion import EURO, Rates
-from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import in_units
 from kit.storage.by_database import by_database
 from kit.values.amounts import render_amount
-from kit.values.currencies import in_full
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
-from operators.base.fields import editable_amount
-from operators.base.figures.terms import fee_text
 from operators.base.filters import OptionsFilter
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
-from operators.base.times import shown_time, time_in_words
-
-MAX_FEES = 5  # shown, the nearest first
-
-
-def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
-    """Return what is owed, the last payment and the fees to come, as facts of the page."""
-    book_due(requester.account_id)
-    shown = {"Owes": owed(requester), "Last payment": last_payment(requester), "Fees to come": coming_fees(requester)}
-    if requester.wallets:
-        shown["Credit ends or is refilled"] = credit_end(requester, now)
-    return shown
-
-
-def sums_of(changes: QuerySet[BalanceChange]) -> QuerySet[Any, Any]:
-    """Return `debt`, `earned` and `credit_left` of each customer in each currency."""
-    groups = changes.filter(requester__isnull=False).order_by().values("requester_id", "currency")
-    return groups.annotate(debt=Sum("owed"), earned=Sum("revenue"), credit_left=Sum("credit"))
-
-
-def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
-    """Return what is owed in each currency, where it is not 0."""
-    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester))
-    return list(sums.exclude(debt=0).order_by("currency").values_list("currency", "debt"))
-
-
-def owed(requester: Requester) -> str:
-    return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing"
-
-
-def balance_in_words(closing: Decimal, currency: str) -> str:
-    """Return what is owed, or what was paid in advance if the balance is negative."""
-    if closing < 0:
-        return f"{in_full(-closing, currency)} paid in advance"
-    return in_full(closing, currency)
-
-
-def owed_fields(requester: Requester) -> dict[str, str]:
-    """Return initial values of a payment's form: what is owed, if it is in one currency.
-
-    If nothing is owed, the currency is the one in which it was paid in advance, or the account's.
-    """
-    balances = open_balances(requester)
-    debts = [(code, closing) for code, closing in balances if closing > 0]
-    if not debts:
-        return {"currency": balances[0][0] if len(balances) == 1 else requester.account.currency}
-    if len(debts) > 1:
-        return {}
-    [(code, closing)] = debts
-    return {"amount": editable_amount(closing), "currency": code}
-
-
-def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
-    """Return the open balance and the number of running licences, without those that there are not."""
-    running = License.objects.filter(requester=requester, status=LicenseStatus.ACTIVE)
-    running_count = running.exclude(expires_at__lte=now).count()
-    balance = owed(requester) if open_balances(requester) else ""
-    facts = [("Owes", balance), ("Running licences", f"{running_count:,}" if running_count else "")]
-    return [(name, value) for name, value in facts if value]
-
-
-def credit_end(requester: Requester, now: datetime) -> str:
-    """Return when credit of the customer's wallets ends next, or is refilled."""
-    wallets = Wallet.objects.filter(requester=requester)
-    grants = Grant.objects.filter(wallet__in=wallets, ended_at__isnull=True, remaining__gt=0, expires_at__gt=now)
-    refills = wallets.filter(next_refill_at__gt=now).values_list("next_refill_at", flat=True)
-    ends = [moment for moment in [*refills, *grants.values_list("expires_at", flat=True)] if moment is not None]
-    return f"on {time_in_words(min(ends))}" if ends else "never"
-
-
-def last_payment(requester: Requester) -> str:
-    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, voided_at=None)
-    payment = payments.order_by("-received_at", "-pk").first()
-    if payment is None:
-        return "none"
-    return f"{in_full(payment.amount, payment.currency)} on {time_in_words(payment.received_at)}"
-
-
-def coming_fees(requester: Requester) -> str:
-    """Return the next fee of each licence, the nearest first."""
-    licenses = License.objects.filter(requester=requester, next_fee_at__isnull=False).order_by("next_fee_at", "pk")
-    shown = [
-        f"{fee_text(held)}, next on {time_in_words(held.next_fee_at)}"
-        for held in licenses[: MAX_FEES + 1]
-        if held.next_fee_at is not None
-    ]
-    if len(shown) > MAX_FEES:
-        shown[MAX_FEES:] = ["and further ones"]
-    return "; ".join(shown) or "none"
-
+from operators.base.times import shown_time
+from operators.customers.balances import balance_in_words, sums_of
 
 FIGURES_ATTRIBUTE = "list_figures"  # the attribute of a listed customer
 MAX_TYPES = 3  # licence types to name
@@ -170,6 +77,8 @@ class CustomerChangeList(BoundedChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Requester]) -> list[str]:
         ordering: list[str] = super().get_ordering(request, queryset)
         amounts = [name for name in ordering if name.removeprefix("-") in AMOUNT_COLUMNS]
+        if ORDER_VAR not in request.GET and "owes" in self.list_display:
+            amounts = BalanceFilter.orders.get(request.GET.get(BalanceFilter.parameter_name, ""), [])
         self.by_amount = amounts[0] if amounts else ""
         return [name for name in ordering if name not in amounts]
 
@@ -184,11 +93,21 @@ class CustomerChangeList(BoundedChangeList):
             setattr(requester, FIGURES_ATTRIBUTE, figures[requester.pk])
         self.result_list = rows
 
+    @property
+    def is_to_be_sorted(self) -> bool:
+        return bool(self.by_amount) or super().is_to_be_sorted
+
+    def sorted_keys(self) -> list[int]:
+        """Return the numbers of all customers in the order of the list."""
+        numbers = list(self.queryset.values_list("pk", flat=True))
+        if self.by_amount:
+            amounts = comparable_amounts(self.sums, self.by_amount)
+            numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
+        return numbers
+
     def sorted_page(self) -> list[Requester]:
         """Return the page's customers, sorted by an amount."""
-        amounts = comparable_amounts(self.sums, self.by_amount)
-        numbers = list(self.queryset.values_list("pk", flat=True))
-        numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
+        numbers = self.sorted_keys()
         if not self.show_all:
             numbers = numbers[(self.page_num - 1) * self.list_per_page : self.page_num * self.list_per_page]
         requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
@@ -266,6 +185,7 @@ class BalanceFilter(OptionsFilter[Requester]):
     title = "balance"
     parameter_name = "balance"
     options = {"owes": "owes money", "advance": "paid in advance"}
+    orders: ClassVar[dict[str, list[str]]] = {"owes": ["-debt"], "advance": ["debt"]}  # the largest balance first
 
     def lookups(self, request: HttpRequest, model_admin: AdminMixin[Requester]) -> list[tuple[str, str]]:
         """Offer nothing to operators who may not see statements: Django then ignores the filter."""

@@ -36,6 +36,7 @@ from operators.base.lists import right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
+from operators.customers.balances import money_facts, owed_fields
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
@@ -44,8 +45,6 @@ from operators.customers.customer_list import (
     KindFilter,
     ListFigures,
     list_figures,
-    money_facts,
-    owed_fields,
 )
 from operators.customers.refund_page import RefundPage
 from operators.customers.top_ups import top_up_confirmation
@@ -85,7 +84,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
         "requester_id", "name", "licences", "owes", "revenue", "credit", "last_seen", "account", "first_seen",
     )  # fmt: skip
     list_select_related = ("account",)
-    phone_row_columns = {"name": "", "licences": "", "owes": "owes"}
+    phone_row_columns = {"owes": "", "name": "", "licences": ""}
     fieldset_headings = {"decisions": "Decisions"}
     list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
@@ -228,7 +227,7 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
     # --- Showing -----------------------------------------------------------------------------------------------------
 
     licences = figure_column("Licence", ListFigures.licences_in_words)
-    owes = amount_column("Owes", "debt", empty="nothing")
+    owes = amount_column("Balance", "debt", empty="nothing owed")
     revenue = amount_column("Revenue", "earned")
     credit = amount_column("Credit", "credit_left")
     last_seen = figure_column("Last access", ListFigures.access_in_words, empty="never")

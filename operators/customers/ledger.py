@@ -25,16 +25,22 @@ from kit.values.currencies import in_full
 from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
-from operators.base.filters import BookedInFilter, CountsInFilter, ExactTextFilter, LocalDateTimeFilter, RelatedFilter
+from operators.base.filters import BookedInFilter, CountsInFilter, LocalDateTimeFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import link_to
-from operators.base.lists import amount_column, time_column
+from operators.base.lists import amount_column, column, external_id_of, time_column
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import TO_SECOND, shown_time
-from operators.customers.adjustment_form import AdjustmentForm, adjustment_title, refund_in_words, was_prepaid
+from operators.customers.adjustment_form import (
+    AdjustmentForm,
+    adjustment_title,
+    earlier_refunds,
+    owed_in_words,
+    was_prepaid,
+)
 from operators.customers.refund_button import RefundableCharge, RefundButton
 
 
@@ -58,13 +64,14 @@ class LedgerAdmin(
     when = time_column("Counts at", "occurred_at", TO_SECOND)
     booked_at = time_column("Booked", "created", TO_SECOND)
     sum = amount_column("Amount", "amount", ordering="amount")
+    own_number = column("Your own number", external_id_of)
     list_select_related = ("account", "requester", "content", "license", "decision")
     phone_row_title = "sum"
     phone_row_columns = {"type": "", "requester": "", "booked_at": ""}
     fieldset_headings = {"of": "What it is about"}
     list_filter = (
         ("type", ChoicesDropdownFilter),
-        ("currency", ExactTextFilter),
+        ("currency", UnitFilter),
         CountsInFilter,
         BookedInFilter,
         ("occurred_at", LocalDateTimeFilter),
@@ -72,7 +79,10 @@ class LedgerAdmin(
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_help_text = "A full led_ id, the id of a charged decision, or the start of a customer's id or name."
+    search_help_text = (
+        "A full led_ id, a charged decision's, your own number, or the start of a customer's id or name."
+    )
+    has_own_numbers = True
     list_before_template = "operators/customers/total.html"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
@@ -93,7 +103,7 @@ class LedgerAdmin(
         ),
     )
     fields = readonly = (
-        "identifier", "account", "type", "sum", "refunds", "when", "description", "external_id", "of", "license_type",
+        "identifier", "account", "type", "sum", "refunds", "when", "description", "own_number", "of", "license_type",
         "booked_at",
     )  # fmt: skip
     autocomplete_fields = ("account",)
@@ -155,33 +165,35 @@ class LedgerAdmin(
 
     def confirmation(self, request: HttpRequest, before: LedgerEntry | None, saved: LedgerEntry) -> FormConfirmation:
         about = [one for one in (saved.requester, saved.license, saved.decision, saved.content) if one is not None]
+        refunded = self.refunded_charge(saved)
         return FormConfirmation(
             title=adjustment_title(saved, is_refund=bool(request.POST.get("is_refund"))),
             facts=[
                 ("Account", str(saved.account)),
                 ("Amount", in_full(saved.amount, saved.currency)),
                 ("Reason", saved.description or "–"),
-                *self.left_after(saved),
+                *([("Afterwards", refunded.in_words())] if refunded is not None else []),
                 ("Counts at", shown_time(saved.occurred_at, TO_SECOND)),
                 ("About", ", ".join(str(one) for one in about) or "–"),
                 ("Licence type", saved.license_type or "–"),
             ],
             effects=[
-                *refund_in_words(saved),
+                *owed_in_words(saved),
                 f"Revenue {'rises' if saved.amount > 0 else 'falls'} by {in_full(abs(saved.amount), saved.currency)} "
                 f"on {saved.occurred_at.astimezone(saved.account.zone):%Y-%m-%d}.",
                 *(["It returns to the wallet that paid, as credit."] if was_prepaid(saved) else []),
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
+            warnings=[] if refunded is None else earlier_refunds(refunded, saved),
         )
 
-    def left_after(self, saved: LedgerEntry) -> list[tuple[str, str]]:
-        """Describe what is left to refund of the charge after this adjustment."""
+    def refunded_charge(self, saved: LedgerEntry) -> RefundableCharge | None:
+        """Return the charge that an adjustment refunds, or None."""
         charge = charge_of(saved)
         if charge is None or saved.amount > 0:
-            return []
-        return [("Afterwards", RefundableCharge(saved.account_id, charge, saved.currency).in_words())]
+            return None
+        return RefundableCharge(saved.account_id, charge, saved.currency)
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: LedgerEntry | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)

@@ -27,16 +27,16 @@ from kit.http.errors import ValidationFailed
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
-from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, RelatedFilter
+from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
-from operators.base.lists import time_column
+from operators.base.lists import column, external_id_of, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.customer_list import balance_in_words, open_balances
+from operators.customers.balances import balance_in_words, open_balances
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -72,7 +72,7 @@ class PaymentForm(ServiceForm):
 
 
 class VoidForm(forms.Form):
-    reason = text_field("Reason", "Such as: typing error, returned by the bank.", max_length=500)
+    reason = text_field("Reason", "Such as: typing error, returned by the bank. Statements show it.", max_length=500)
 
 
 class VoidWithCreditForm(VoidForm):
@@ -84,6 +84,17 @@ class VoidWithCreditForm(VoidForm):
     )
 
 
+class PaymentKindFilter(OptionsFilter[Payment]):
+    title = "kind"
+    parameter_name = "kind"
+    options = {"payment": "payments", "payout": "payouts", "void": "void ones"}
+
+    def apply_option(self, queryset: QuerySet[Payment], value: str) -> QuerySet[Payment]:
+        if value == "void":
+            return queryset.filter(voided_at__isnull=False)
+        return queryset.filter(kind=value, voided_at=None)
+
+
 @admin.register(Payment)
 class PaymentAdmin(
     CustomerSearch[Payment],
@@ -92,17 +103,19 @@ class PaymentAdmin(
     ConfirmedFormAdmin[Payment],
 ):
     empty_state = EmptyState("A payment is money that a customer paid you. Statements show what they still owe.")
-    list_display = ("received", "requester", "sum", "state", "external_id", "recorded", "account")
+    list_display = ("received", "requester", "sum", "state", "own_number", "recorded", "account")
     list_select_related = ("account", "requester")
     phone_row_title = "sum"
     phone_row_columns = {"requester": "", "received": "", "state": ""}
     list_filter = (
-        ("currency", ExactTextFilter),
+        PaymentKindFilter,
+        ("currency", UnitFilter),
         ("received_at", LocalDateTimeFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
-    search_help_text = "A full pay_ id, or the start of a customer's id or name."
+    search_help_text = "A full pay_ id, your own number, or the start of a customer's id or name."
+    has_own_numbers = True
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
@@ -115,11 +128,12 @@ class PaymentAdmin(
         ("The transfer", {"fields": ("received_at", "external_id", "note")}),
     )
     fields = readonly = (
-        "identifier", "account", "requester", "state", "sum", "received", "external_id", "note", "paid_for",
+        "identifier", "account", "requester", "state", "sum", "received", "own_number", "note", "paid_for",
         "recorded", "voided",
     )  # fmt: skip
     received = time_column("Received", "received_at")
     recorded = time_column("Recorded", "created")
+    own_number = column("Your own number", external_id_of)
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER}
 
@@ -144,12 +158,12 @@ class PaymentAdmin(
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                f"Its balance is then: {balance_in_words(balance, saved.currency)}{'' if balance < 0 else ' owed'}.",
+                f"Its balance is then: {balance_in_words(balance, saved.currency)}.",
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
-            warnings=payout_warnings(saved, balance) if is_payout else [],
+            warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
@@ -196,9 +210,13 @@ class PaymentAdmin(
     def sum(self, payment: Payment) -> str:
         return in_full(-payment.amount if payment.kind == PaymentKind.PAYOUT else payment.amount, payment.currency)
 
-    @display(description="Kind", label={"void": "danger", "payout": "warning", "payment": "info"})
+    @display(
+        description="Kind", label={"void": "danger", "payout": "warning", "payment": "info", "transfer": "default"}
+    )
     def state(self, payment: Payment) -> str:
-        return str(payment.kind) if payment.voided_at is None else "void"
+        if payment.voided_at is not None:
+            return "void"
+        return "transfer" if payment.is_transfer else str(payment.kind)
 
     @display(description="Voided", empty_value="no")
     def voided(self, payment: Payment) -> str | None:
@@ -209,6 +227,14 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
+
+
+def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payment in a currency in which nothing was owed, if something is owed in another."""
+    debts = [in_full(debt, code) for code, debt in open_balances(payment.requester) if debt > 0]
+    if balance + payment.amount > 0 or not debts:
+        return []
+    return [f"Nothing was owed in {payment.currency}. {payment.requester} owes {', '.join(debts)}."]
 
 
 def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:

@@ -27,7 +27,7 @@ from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport
-from operators.base.filters import ExactTextFilter, OptionsFilter, RelatedFilter, StatementPeriodFilter
+from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter
 from operators.base.links import change_url, link_to
 from operators.base.lists import PAGE, BoundedChangeList, BoundedPaginator, amount_column
 from operators.base.pages import EmptyState
@@ -96,7 +96,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     list_filter = (
         StatementPeriodFilter,
         StatusFilter,
-        ("currency", ExactTextFilter),
+        ("currency", UnitFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -126,7 +126,7 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     def get_fields(self, request: HttpRequest, obj: Statement | None = None) -> tuple[str, ...]:
         """Omit the sums of money from a quota's statement."""
         quota = obj is not None and obj.is_quota
-        return (*self.heading_fields, "credit") if quota else self.fields
+        return (*self.heading_fields, "credit", "lines_table") if quota else self.fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Statement]:
         return super().get_queryset(request).prefetch_related(HOLDER)
@@ -165,8 +165,8 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.require_object(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
-        columns = columns_of(StatementLineSerializer)
-        return export(Request(request), "csv", name, columns, line_chunks(statement), Reading(may_lag=False))
+        columns, reading = columns_of(StatementLineSerializer), Reading(may_lag=False)
+        return export(Request(request), "csv", name, columns, line_chunks(statement), reading, has_bom=True)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

@@ -128,8 +128,10 @@ def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Va
     """Ask about what the filled-in form adds and records."""
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
+    mend = "Void the payment, or the grant, to take it back."
     if fields["payment"] != RECORD:
         payment = "No payment is recorded."
+        mend = "Void the grant to take it back."
     elif fields["price"] is not None:
         price = in_full(fields["price"], fields["currency"])
         payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change."
@@ -143,7 +145,7 @@ def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Va
             ("Ends", time_in_words(fields["expires_at"]) if fields["expires_at"] else "never"),
             ("Your own number", fields["external_id"] or "–"),
         ],
-        effects=["The credit applies at once.", payment, "Void the payment, or the grant, to take it back."],
+        effects=["The credit applies at once.", payment, mend],
         button="Add it",
     )
 

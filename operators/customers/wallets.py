@@ -18,7 +18,7 @@ from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializ
 from analytics.wallets.units import ACCESS, in_units
 from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
-from operators.base.filters import ExactTextFilter, RelatedFilter
+from operators.base.filters import RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import link_to
 from operators.base.model_admin import ServiceAdmin
@@ -40,7 +40,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
     phone_row_columns = {"counts": "", "left": "left"}
-    list_filter = (("unit", ExactTextFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
+    list_filter = (("unit", UnitFilter), ("requester", RelatedFilter), ("account", RelatedFilter))
     search_help_text = "A full wal_ id, or the start of a customer's id or name."
     form = WalletForm
     add_fieldsets = (

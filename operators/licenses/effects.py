@@ -1,8 +1,10 @@
 """The effects of saving a licence: the preview beside its form, and the confirmation before it is saved."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
+from decimal import Decimal
 from difflib import get_close_matches
 
 from django.db.models import Q
@@ -17,6 +19,7 @@ from kit.values.currencies import in_full
 from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.charges import build_ledger_entry, charged_terms
+from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
@@ -65,11 +68,16 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
 def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
     """Describe the ledger entries of a save; `known_entries` are the ids of earlier ones."""
     sentences = []
+    totals: defaultdict[str, Decimal] = defaultdict(Decimal)
     for entry in LedgerEntry.objects.filter(license=saved).exclude(pk__in=known_entries).order_by("pk"):
         end = ", which takes back what was booked." if entry.amount < 0 else "."
         sentences.append(
             f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}{end}"
         )
+        totals[entry.currency] += entry.amount
+    if len(sentences) > len(totals):
+        sums = " and ".join(in_full(total, currency) for currency, total in sorted(totals.items()))
+        sentences.append(f"Together {sums}.")
     if sentences:
         sentences.append("Entries cannot be changed. Correct a mistake with another entry.")
     return sentences
@@ -181,11 +189,26 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     sentences += preview_bookings(license_, drafted)
     sentences += describe_access_price(None, drafted)
     if drafted.fee_amount is not None and drafted.fee_every in FeeEvery.values:
-        begin = "from the next period" if license_ else f"from {describe_moment(drafted.starts_at)}"
-        sentences.append(f"The fee of {fee_text(drafted)} is charged in advance, {begin}.")
+        sentences += preview_fee(license_, drafted)
     if quota is not None:
         sentences += quota.in_words()
     return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])
+
+
+def preview_fee(license_: License | None, drafted: License) -> list[str]:
+    """Describe from when the fee is charged, and how many periods of a new licence are charged now."""
+    fee = f"The fee of {fee_text(drafted)} is charged in advance"
+    if license_ is not None:
+        return [f"{fee}, from the next period."]
+    planned = copy(drafted)
+    planned.updated = now = timezone.now()
+    schedule_fee(planned, None, now)
+    due = take_due_fees(planned, now)
+    sentences = [f"{fee}, from {time_in_words(drafted.starts_at)}."]
+    if len(due) > 1:
+        total = sum((entry.amount for entry in due), Decimal(0))
+        sentences.append(f"{len(due)} fees are due: {in_full(total, due[0].currency)} are booked now.")
+    return sentences
 
 
 def draft_license(account: Account, license_: License | None, form: LicenseForm) -> License:
@@ -199,11 +222,14 @@ def draft_license(account: Account, license_: License | None, form: LicenseForm)
     drafted.tags = cleaned["tags"]
     if license_ is None or "starts_at" in form.changed_data:  # the form shows no microseconds
         drafted.starts_at = cleaned.get("starts_at") or timezone.now()
+    drafted.expires_at = cleaned.get("expires_at")
     for name in ("price", "access", "fee"):
         amount = cleaned.get(f"{name}_amount")
         currency = cleaned.get(f"{name}_currency")
         if amount is None or currency is None:
             amount = currency = None
+        if amount is not None and amount < 0:
+            amount = currency = None  # which saving refuses
         setattr(drafted, f"{name}_amount", amount)
         setattr(drafted, f"{name}_currency", currency)
     return drafted

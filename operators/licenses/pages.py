@@ -148,7 +148,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
             saved,
             admin_request(request).booked_before,
             Quota.from_fields(admin_request(request).cleaned),
-            is_new=saved.requester.created >= saved.created,
+            is_new=before is None and saved.requester.created >= saved.created,
         )
 
     def try_saving(self, request: HttpRequest, form: ServiceForm, obj: License | None) -> License | None:

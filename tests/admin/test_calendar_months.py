@@ -33,12 +33,18 @@ def booked(account, clock):
     clock.set("2026-12-03T12:00:00Z")
 
 
+def html_before(reply):
+    """Return the period with which revenue is compared."""
+    return re.search(r"<dt>Against (.*?)</dt>", reply.content.decode())[1]
+
+
 def test_overview_ledger_and_statements_of_each_period_agree(booked, admin, api):
     for period in ("2026-11", "last-month"):
         reply = admin.get(f"{OVERVIEW}?period={period}")
         html = re.sub(r"\s+", " ", reply.content.decode())
         assert reply.context["revenue"].report.total == Decimal("1110.10"), period
         assert "2026-11-01 to 2026-11-30, days of Europe/Berlin" in html
+        assert (html_before(reply), reply.context["revenue"].report.before) == ("2026-10", Decimal(1))
         for name in ("counts_in", "booked_in"):
             entries = listed(admin, list_url(LedgerEntry, **{name: period}))
             assert f"{sum(entry.amount for entry in entries):.2f}" == "1110.10", name
@@ -48,6 +54,7 @@ def test_overview_ledger_and_statements_of_each_period_agree(booked, admin, api)
     for period, total in (("month", "10000"), ("2026-Q4", "11111.10"), ("2026", "11111.10")):
         reply = admin.get(f"{OVERVIEW}?period={period}")
         assert reply.context["revenue"].report.total == Decimal(total)
+        assert html_before(reply) == {"month": "2026-11", "2026-Q4": "2026-Q3", "2026": "2025"}[period]
         assert f'<option value="{period}" selected' in reply.content.decode()
         assert sum(entry.amount for entry in listed(admin, list_url(LedgerEntry, booked_in=period))) == sum(
             statement.total for statement in listed(admin, list_url(Statement, month=period))

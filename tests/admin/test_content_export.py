@@ -22,7 +22,7 @@ def rows(client, address=EXPORT):
     reply = client.get(address)
     assert reply.status_code == 200
     assert reply.headers["Content-Type"].startswith("text/csv")
-    return list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode())))
+    return list(csv.DictReader(io.StringIO(b"".join(reply.streaming_content).decode("utf-8-sig"))))
 
 
 def test_the_link_of_a_filtered_list_exports_just_that(admin, account):

@@ -6,12 +6,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import AccessEvent, ExchangeRate
+from analytics.models import AccessEvent, ExchangeRate, Statement
 from analytics.usage import subject_usage
 from licensing.requesters.models import Requester
-from operators.base.links import change_url
+from operators.base.links import change_url, list_url
 from tests import factories
-from tests.admin.forms import form_values, submit
+from tests.admin.forms import confirmed, form_values, submit
 
 
 def html_of(client, address):
@@ -77,7 +77,7 @@ def test_the_list_shows_who_holds_and_owes_what_and_filters_by_it(admin, api, ac
 
     html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, listed)).split())
     seen = AccessEvent.objects.get(requester=acme).created
-    assert f"commercial, press 12.50 EUR 12.50 EUR none {seen:%Y-%m-%d %H:%M}" in html
+    assert f"commercial, press 12.50 EUR owed 12.50 EUR none {seen:%Y-%m-%d %H:%M}" in html
     assert "7.00 USD paid in advance" in html
     assert names(kind="customers") == {"Acme", "Payer"}
     assert names(kind="crawlers") == {"crawler:gptbot"}
@@ -167,7 +167,13 @@ def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     assert "There is no customer" in admin.post(button(acme, "merge"), {"into": "nobody"}).content.decode()
     held = factories.license(account, "org_acme")
     other = factories.license(account, "org_other").requester
-    assert admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})["Location"] == change_url(other)
+    factories.wallet(account, "EUR", "7", requester_id="org_other")
+    asked = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
+    text = asked.content.decode()
+    assert "Acme (org_acme): running licences 1" in text
+    assert "org_other (org_other): running licences 1, credit 7.00 EUR" in text
+    assert not Requester.objects.filter(merged_into=other).exists()
+    assert confirmed(admin, asked)["Location"] == change_url(other)
     held.refresh_from_db()
     assert held.requester == other
 
@@ -181,10 +187,13 @@ def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin,
         assert "Running licences" in html
         for typed in ({}, {"name": "acme"}):
             assert admin.post(button(acme, name), {**sent, **typed}).status_code == 200
-    assert "Tax law" in html_of(admin, button(acme, "erase"))
+    html = html_of(admin, button(acme, "erase"))
+    assert "Tax law" in html
+    assert list_url(Statement, requester__id__exact=str(acme.pk)) in html
     acme.refresh_from_db()
     assert (acme.name, acme.merged_into, acme.erasing) == ("Acme", None, None)
-    assert admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"}).status_code == 302
+    asked = admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"})
+    assert confirmed(admin, asked).status_code == 302
     acme.refresh_from_db()
     assert acme.merged_into.requester_id == "org_other"
 
@@ -197,6 +206,15 @@ def test_record_payment_and_statement_lead_to_what_the_customer_owes(admin, acme
     assert "amount" not in location
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     assert "amount=12.5&currency=EUR" in admin.get(button(acme, "record_payment"))["Location"]
+
+
+def test_a_payment_in_a_currency_in_which_nothing_is_owed_says_so(admin, acme, account):
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    form = reverse("admin:analytics_payment_add")
+    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "5"}
+    warning = "Nothing was owed in USD. Acme owes 12.50 EUR."
+    assert warning in submit(admin, form, **paid, currency="USD").content.decode()
+    assert "Nothing was owed" not in submit(admin, form, **paid, currency="EUR").content.decode()
 
 
 def test_a_viewer_has_no_buttons_for_changes_and_refunds(staff, sign_in, account, acme, admin):

@@ -284,9 +284,9 @@ def owing(account):
 @pytest.mark.parametrize(
     ("query", "total"),
     [
-        ("", "120.00 EUR, 5.00 USD, 30.00 EUR paid in advance"),
-        ("?o=3", "120.00 EUR, 5.00 USD, 30.00 EUR paid in advance"),
-        ("?q=org_b", "20.00 EUR"),
+        ("", "120.00 EUR owed, 5.00 USD owed, 30.00 EUR paid in advance"),
+        ("?o=3", "120.00 EUR owed, 5.00 USD owed, 30.00 EUR paid in advance"),
+        ("?q=org_b", "20.00 EUR owed"),
         ("?balance=advance", "30.00 EUR paid in advance"),
         ("?q=x", "nothing"),
     ],
@@ -297,7 +297,9 @@ def test_a_line_above_the_customers_adds_up_what_they_owe(admin, owing, query, t
 
 
 def exported(client, query=""):
-    lines = client.get(f"{EXPORT}{query}").getvalue().decode().splitlines()
+    body = client.get(f"{EXPORT}{query}").getvalue()
+    assert body.startswith(b"\xef\xbb\xbf")  # by which Excel recognises UTF-8
+    lines = body.decode("utf-8-sig").splitlines()
     return list(csv.DictReader(lines))
 
 
@@ -311,6 +313,21 @@ def test_customers_are_exported_with_their_names_and_a_row_for_each_currency(adm
         ("org_a", "", "commercial", "USD", "5", "5", "0"),
     ]
     assert [row["id"] for row in exported(admin, "?balance=advance")] == ["org_c"]
+
+
+def test_an_export_keeps_the_order_of_the_list_and_those_who_owe_most_come_first(admin, owing, monkeypatch):
+    monkeypatch.setattr("operators.base.exporting.CHUNK", 2)
+
+    def ids(query):
+        listed = [one.requester_id for one in admin.get(LIST + query).context["cl"].result_list]
+        assert list(dict.fromkeys(row["id"] for row in exported(admin, query))) == listed
+        return listed
+
+    assert ids("?o=3") == ["org_c", "org_b", "org_a"]
+    assert ids("?o=-3") == ["org_a", "org_b", "org_c"]
+    assert ids("?o=0") == ["org_a", "org_b", "org_c"]
+    assert ids("?balance=owes") == ["org_a", "org_b"]
+    assert ids("?balance=owes&o=3") == ["org_b", "org_a"]
 
 
 def test_totals_and_exports_of_customers_have_what_the_operator_may_see(owing, staff, sign_in, account):

@@ -77,7 +77,7 @@ def test_another_outcome_keeps_the_chosen_page_and_starts_on_the_first_page_of_t
 
 def test_the_export_and_the_filters_name_own_sites(admin, decided, site, staff, sign_in, account, other_account):
     reply = admin.get(reverse("admin:analytics_accessevent_export_items"))
-    rows = csv.DictReader(StringIO(b"".join(reply.streaming_content).decode()))
+    rows = csv.DictReader(StringIO(b"".join(reply.streaming_content).decode("utf-8-sig")))
     assert [(row["url"], row["siteId"]) for row in rows] == [
         ("", ""),
         ("https://other.example/a", ""),

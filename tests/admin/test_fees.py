@@ -26,10 +26,28 @@ def test_a_licence_is_issued_with_a_fee_that_the_customer_s_page_announces(admin
     held = License.objects.get()
     clock.set("2026-02-20T00:00:00Z")
     customer = html_of(admin, change_url(held.requester))
-    for said in ("Fees to come", "50.00 EUR every month, next on 2026-03-10", "Owes", "100.00 EUR", "Last payment"):
+    for said in (
+        "Fees to come",
+        "50.00 EUR every month, next on 2026-03-10",
+        "Balance",
+        "100.00 EUR owed",
+        "Last payment",
+    ):
         assert said in customer, said
     assert "next on 2026-03-10" in html_of(admin, change_url(held))
     assert LedgerEntry.objects.filter(type="fee").count() == 2
+
+
+def test_fees_that_are_due_at_once_are_added_up_before_they_are_booked(admin, account, clock):
+    clock.set("2026-03-10T00:00:00Z")
+    asked = issue(admin, account, **FEE, starts_at_0="2026-01-31", starts_at_1="00:00")
+    assert "Together 100.00 EUR." in asked.content.decode()
+    fields = {"account": account.pk, "requester_own_id": "org_acme", "license_type": "commercial", **FEE}
+    preview = admin.post(reverse("admin:licensing_license_preview"), {**fields, "starts_at_0": "2026-01-31"})
+    assert "in advance, from 2026-01-31 00:00 UTC." in preview.content.decode()
+    assert "2 fees are due: 100.00 EUR are booked now." in preview.content.decode()
+    preview = admin.post(reverse("admin:licensing_license_preview"), {**fields, "fee_amount": "-1"})
+    assert "charged" not in preview.content.decode()
 
 
 def test_a_fee_is_issued_whole_changed_and_ended(admin, account, clock):
@@ -45,6 +63,7 @@ def test_a_fee_is_issued_whole_changed_and_ended(admin, account, clock):
     page = change_url(held)
     changed = submit(admin, page, fee_amount="60")
     assert "The fee of 60.00 EUR every month" in changed.content.decode()
+    assert "(new)" not in changed.content.decode()
     confirmed(admin, changed)
     ended = submit(admin, page, fee_amount="", fee_currency="", fee_every="")
     assert "No further fee is charged." in ended.content.decode()
@@ -77,7 +96,8 @@ def test_the_customer_s_page_says_when_credit_ends_and_charges_a_fee(admin, acco
     held = License.objects.get()
     assert "on 2026-02-10 00:00" in html_of(admin, change_url(held.requester))
     form = admin.get(reverse("admin:licensing_requester_charge", args=[held.requester_id]))
-    asked = submit(admin, form.url, amount="25", description="Set-up fee")
+    asked = submit(admin, form.url, amount="25", description="Set-up fee", occurred_at_0="2026-01-02")
+    assert "org_acme owes 25.00 USD more on the statement of 2026-01." in asked.content.decode()
     assert confirmed(admin, asked)["Location"] == change_url(held.requester)
     entry = LedgerEntry.objects.get()
     assert (entry.amount, entry.currency, entry.requester_id) == (25, "USD", held.requester_id)

@@ -207,7 +207,7 @@ def test_decisions_are_found_and_exported_and_a_requesters_page_has_them(admin, 
     found = list_url(AccessEvent, q="org_ac")
     assert [event.pk for event in admin.get(found).context["cl"].result_list] == [decision["id"]]
     [link] = [one["path"] for one in admin.get(found).context_data["actions_list"] if "/export/" in one["path"]]
-    [row] = csv.DictReader(b"".join(admin.get(link).streaming_content).decode().splitlines())
+    [row] = csv.DictReader(b"".join(admin.get(link).streaming_content).decode("utf-8-sig").splitlines())
     assert (row["id"], row["requesterId"], row["reason"]) == (decision["id"], "org_acme", "no_license")
     assert not admin.get(list_url(AccessEvent, q="org_zebra")).context["cl"].result_list
 

@@ -64,7 +64,7 @@ def _chunks_of_three(monkeypatch):
 def rows(client, address):
     reply = client.get(address)
     assert reply.headers["Content-Type"].startswith("text/csv")
-    return list(csv.DictReader(io.StringIO(reply.getvalue().decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(reply.getvalue().decode("utf-8-sig"), newline="")))
 
 
 @pytest.mark.parametrize("model", EXPORTED, ids=lambda model: model.__name__)

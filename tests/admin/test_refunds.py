@@ -139,6 +139,7 @@ def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged
     assert "0.03 USD of 0.05 USD is left to refund" in page
     asked = admin.post(address, {**form_values(page), "_save": "Save"}).content.decode()
     assert "0.00 USD of 0.05 USD is left to refund" in asked
+    assert "0.02 USD of this charge was refunded already on " in asked
 
 
 @pytest.mark.parametrize("prepaid", [True, False])

@@ -1,6 +1,6 @@
 import csv
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
 
@@ -10,14 +10,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from analytics.models import Statement
+from analytics.models import Statement, Wallet
 from analytics.statements.closing import close_due
+from analytics.wallets.services import add_grant
+from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
-from tests.admin.forms import html_of
+from tests.admin.forms import html_of, open_form
 
 LIST = reverse("admin:analytics_statement_changelist")
+PRINT = "admin:analytics_statement_print_page"
 JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
 
 
@@ -112,6 +115,73 @@ def test_one_query_adds_up_open_months_for_a_page_and_the_number_of_all(admin, a
     assert len(admin.get(f"{LIST}?p=9&q=org_1").context["cl"].result_list) == 1
 
 
+def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_fee(admin, account, clock):
+    clock.set("2026-11-01T09:00:00Z")
+    fee = {"fee_amount": Decimal(30), "fee_currency": "EUR", "fee_every": "month"}
+    factories.license(account, "org_acme", **fee, starts_at=clock.now)
+    made = Wallet.objects.get(pk=factories.wallet(account, "EUR", "3", requester_id="org_acme")["wallet"])
+    add_grant(made, {"amount": Decimal(150), "kind": "paid", "expires_at": clock.now + timedelta(days=20)})
+    clock.set("2026-11-29T09:00:00Z")
+    factories.wallet(account, "EUR", "5")
+    add_grant(made, {"amount": Decimal(7), "kind": "promotional", "external_id": "spring"})
+    [statement] = Statement.objects.filter(requester__requester_id="org_acme")
+    for address in (reverse("admin:analytics_statement_print_page", args=[statement.pk]), change_url(statement)):
+        html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, address)).split())
+        for row in (
+            "2026-11-01 Fee (commercial) 2026-11-01 to 2026-12-01 lic_",
+            "2026-11-01 Paid credit 2026-11-21 150.00 EUR",
+            "2026-11-21 Expired -150.00 EUR",
+            "2026-11-29 Promotional credit spring 7.00 EUR",
+        ):
+            assert row in html, (row, html)
+    assert "Printed2026-11-29" in strip_tags(html_of(admin, reverse(PRINT, args=[statement.pk])))
+
+
+def test_a_merge_is_a_transfer_on_both_statements_and_no_payment_that_the_bank_has(admin, api, account):
+    for org, credit in (("org_prepaid", "47.5"), ("org_whole", "1")):
+        factories.wallet(
+            account, "EUR", credit, requester_id=factories.requester(account, requester_id=org).requester_id
+        )
+    factories.payment(account, "40", requester_id="org_prepaid", currency="EUR")
+    api.post("/v1/requesters/org_prepaid/merge", {"into": "org_whole"})
+
+    def printed(org):
+        [statement] = Statement.objects.filter(requester__requester_id=org)
+        return " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, reverse(PRINT, args=[statement.pk]))).split())
+
+    left = printed("org_prepaid")
+    for row in (
+        "Granted 47.50 EUR",
+        "Moved by a merge -47.50 EUR",
+        "Transfer to the customer that it was merged into, with the credit that it paid for 40.00",
+    ):
+        assert row in left, row
+    joined = printed("org_whole")
+    for row in ("Granted 1.00 EUR", "Moved by a merge 47.50 EUR", "Transfer from a merged customer"):
+        assert row in joined, row
+    payments = html_of(admin, reverse("admin:analytics_payment_changelist"))
+    assert payments.count("transfer") == 2
+    whole = Requester.objects.get(requester_id="org_whole")
+    assert re.search(r"Last payment</dt>\s*<dd[^>]*>none<", html_of(admin, change_url(whole)))
+
+
+def test_a_printed_statement_has_the_addresses_of_both_as_the_admin_has_them(admin, account, booked):
+    ours, theirs = "Quay 1\r\n20457 Hamburg\r\nDE123", "Rue <b> 2\r\nFR99"
+    assert open_form(admin, change_url(account))(address=ours).status_code == 302
+    customer = Requester.objects.get(requester_id="org")
+    edit = reverse("admin:licensing_requester_edit", args=[customer.pk])
+    assert open_form(admin, edit)(address=theirs).status_code == 302
+    customer.refresh_from_db()
+    assert customer.metadata == {"address": "Rue <b> 2\nFR99"}
+    one = Statement.objects.get(closed_at=None)
+    html = html_of(admin, reverse(PRINT, args=[one.pk]))
+    assert "Quay 1<br>20457 Hamburg<br>DE123" in html
+    assert "Rue &lt;b&gt; 2<br>FR99" in html
+    assert open_form(admin, edit)(address="").status_code == 302
+    customer.refresh_from_db()
+    assert customer.metadata == {}
+
+
 def cells(html):
     """Return the statement lines as rows of cell texts."""
     body = html[html.index("<h2>Lines</h2>") :]
@@ -141,9 +211,9 @@ def test_the_list_and_the_lines_of_one_are_exported_and_need_their_own_permissio
     admin, booked, sign_in, staff, account
 ):
     one = Statement.objects.get(closed_at__isnull=False)
-    listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode()
+    listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode("utf-8-sig")
     assert [row["closing"] for row in csv.DictReader(listed.splitlines())] == ["70.1", "100.1"]
-    lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode()
+    lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode("utf-8-sig")
     assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
 
     assert sign_in(staff("analytics.view_ledgerentry", accounts=[account])).get(LIST).status_code == 403

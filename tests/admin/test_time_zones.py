@@ -131,6 +131,7 @@ def test_a_time_that_occurs_twice_needs_its_offset():
             field = LocalDateTimeField()
             assert field.clean(["2026-10-25", text]) == moment
             assert field.clean([str(part) for part in field.widget.decompress(moment)]) == moment
+            assert f">2026-10-25 {text}</time>" in shown_time(moment)
 
 
 def test_a_day_begins_at_its_first_moment():

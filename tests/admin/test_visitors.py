@@ -165,7 +165,7 @@ def test_the_table_of_operators_is_a_file_without_money_for_those_who_may_not_se
     def lines(client):
         reply = client.get(PAGE, {"download": "operators"})
         assert reply.headers["Content-Disposition"] == 'attachment; filename="operators.csv"'
-        return reply.content.decode().splitlines()
+        return reply.content.decode("utf-8-sig").splitlines()
 
     assert lines(admin)[:2] == [
         '"operator","requests","verified","violations","referrals","crawlsPerReferral","revenue","revenueAtStake"',

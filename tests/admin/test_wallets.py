@@ -6,9 +6,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import Grant, Payment, Statement, Wallet
+from analytics.models import Grant, LedgerEntry, Payment, Statement, Wallet
+from analytics.payments.services import void_payment
 from analytics.wallets.burn_down import burn_down
-from operators.base.links import change_url
+from operators.base.links import change_url, list_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
 
@@ -263,6 +264,23 @@ def test_a_payout_warns_of_what_it_exceeds_and_of_credit_that_stays(admin, accou
     assert "Its balance is then: 0.01 EUR owed." in asked
 
 
+def test_payments_and_entries_are_found_by_the_publishers_own_number_and_filtered_by_kind(admin, account):
+    factories.payment(account, 7, external_id="bank-2")
+    factories.payment(account, 8, external_id="bank-3", kind="payout")
+    void_payment(factories.payment(account, 9), "Typing error")
+    sold = {"amount": "5", "currency": "EUR", "description": "Sale", "external_id": "RE-7"}
+    confirmed(admin, submit(admin, reverse("admin:analytics_ledgerentry_add"), account=account.pk, **sold))
+
+    def amounts(model, **query):
+        return [one.amount for one in admin.get(list_url(model, **query)).context["cl"].result_list]
+
+    assert amounts(Payment, q="bank-2") == [7]
+    assert amounts(Payment, q="bank") == []
+    assert amounts(LedgerEntry, q="RE-7") == [5]
+    assert [amounts(Payment, kind=kind) for kind in ("payment", "payout", "void")] == [[7], [8], [9]]
+    assert "Your own number" in admin.get(list_url(Payment)).content.decode()
+
+
 def test_an_operator_voids_a_payment_once(admin, account):
     payment = factories.payment(account, 500)
     button = reverse("admin:analytics_payment_void", args=[payment.pk])
@@ -276,4 +294,6 @@ def test_an_operator_voids_a_payment_once(admin, account):
     assert button not in page
     [statement] = Statement.objects.all()
     printed = admin.get(reverse("admin:analytics_statement_print_page", args=[statement.pk])).content.decode()
-    assert "void since" in printed
+    received = f"{payment.received_at:%Y-%m-%d}"
+    for row in (f"<td>{received}</td><td>Payment</td>", f"Void of the payment of {received}: Typing error", "-500.00"):
+        assert row in printed

@@ -104,6 +104,10 @@ def test_a_new_customer_is_told_from_a_known_one_while_typing(admin, account, cu
     admin.get_by_label("Currency of the price").select_option("USD")
     admin.get_by_text("100.00 USD is booked now.").wait_for()
     assert serious_problems(admin) == []
+    admin.locator("#id_requester_name").fill("New & Co")
+    admin.get_by_role("link", name="10,000 accesses a month", exact=True).click()  # it keeps whom the licence is for
+    admin.wait_for_url("**template=quota**")
+    assert (field.input_value(), admin.locator("#id_requester_name").input_value()) == ("org_newco", "New & Co")
 
 
 def test_an_id_is_copied_by_its_button(open_page, cookies, customers):

@@ -189,6 +189,7 @@ def python_operations(document: dict[str, Any]) -> str:
         "if TYPE_CHECKING:\n    from content_access_licensing import types\n"
     )
     text = head
+    money = amounts(document)
     for name, is_async, send, pages in (
         ("Operations", False, "def send(self, call: Call) -> Any", "def pages(self, call: Call) -> Stream[Any]"),
         (
@@ -199,7 +200,7 @@ def python_operations(document: dict[str, Any]) -> str:
         ),
     ):
         needed = [f"    {one}:\n        raise NotImplementedError\n" for one in (send, pages)]
-        methods = [python_method(one, amounts(document), is_async=is_async) for one in operations(document)]
+        methods = [python_method(one, money, is_async=is_async) for one in operations(document)]
         text += f"\n\nclass {name}:\n" + "\n".join(needed + methods)
     return text
 
@@ -235,6 +236,7 @@ def typescript_amounts(document: dict[str, Any]) -> str:
 
 
 def typescript_operations(document: dict[str, Any]) -> str:
+    money = amounts(document)
     return (
         "// Every operation of the API as a method. Generated. See tests/clients.\n"
         'import type { Call, Query } from "./protocol.js";\n'
@@ -242,7 +244,7 @@ def typescript_operations(document: dict[str, Any]) -> str:
         "export abstract class Operations {\n"
         "  abstract send<T extends object>(call: Call): Promise<T>;\n"
         "  abstract pages<T extends object>(call: Call): AsyncGenerator<T>;\n\n"
-        + "\n".join(typescript_method(one, amounts(document)) for one in operations(document))
+        + "\n".join(typescript_method(one, money) for one in operations(document))
         + "}\n"
     )
 

@@ -1,7 +1,15 @@
+import re
+from collections import Counter
+
 import pytest
 from django.db import connection
 
+from analytics.models import RecentUsage
+from analytics.rollups.roll_up import roll_up
+from config import background
 from kit.storage.exclusive import ExclusiveLock
+from tests.analytics.recording import record_all, some_events, utc
+from tests.source_files import PRODUCT, sources
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,3 +40,26 @@ def test_a_holder_that_loses_its_connection_loses_the_lock(locks):
         cursor.execute("SELECT pg_advisory_xact_lock(7)")  # waits for the end of the other's transaction
     assert second.take()
     assert not first.take()
+
+
+@pytest.fixture
+def shared_work():
+    lock = background.SharedWork().lock
+    assert lock.take()
+    yield
+    lock.release()
+
+
+def test_the_process_that_runs_the_jobs_of_all_rolls_up(account, shared_work):
+    """Both hold an advisory lock of the same database, on connections of their own."""
+    record_all(some_events(account, 10, utc("2026-01-30"), 1, seed=1))
+    roll_up()
+    assert not RecentUsage.objects.exists()
+
+
+def test_advisory_locks_have_different_numbers():
+    numbers = Counter()
+    for path in sources(*PRODUCT):
+        numbers.update(re.findall(r"^LOCK = ([0-9_]+)", path.read_text(), re.MULTILINE))
+    assert len(numbers) > 5
+    assert [number for number, times in numbers.items() if times > 1] == []

@@ -113,22 +113,19 @@ def test_suggestions_are_bounded_and_name_no_read_only_fields(api: ApiClient):
     assert "created" not in error["message"]
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "param"),
-    [
+def test_a_conflict_names_the_existing_resource(api):
+    for path, body, param in [
         ("content", {"title": "A"}, "externalId"),
         ("policies", {"name": "A"}, "externalId"),
         ("licenses", {"requesterId": "org_a", "licenseType": "basic"}, "externalId"),
         ("sites", {"host": "pub.example"}, "host"),
-    ],
-)
-def test_a_conflict_names_the_existing_resource(api, path, body, param):
-    sent = body if param == "host" else {**body, "externalId": "one"}
-    made = api.post(f"/v1/{path}", sent)
-    assert made.status == 201, made.body
-    refused = api.post(f"/v1/{path}", sent)
-    assert refused.status_and_param == (409, param)
-    assert made["id"] in refused.error["message"]
+    ]:
+        sent = body if param == "host" else {**body, "externalId": "one"}
+        made = api.post(f"/v1/{path}", sent)
+        assert made.status == 201, made.body
+        refused = api.post(f"/v1/{path}", sent)
+        assert refused.status_and_param == (409, param), path
+        assert made["id"] in refused.error["message"], path
 
 
 def test_a_parameter_of_other_apis_or_a_time_that_cannot_be_read_gets_a_hint(api):

@@ -47,7 +47,7 @@ def test_a_large_reply_is_compressed_if_the_client_accepts_it(api, many):
 
 def test_small_replies_and_those_with_a_tag_are_not_compressed(api):
     assert "Content-Encoding" not in api.get("/v1/content", headers=GZIP).headers
-    """A strong tag stands for the bytes; If-Match would never match a weak one."""
+    # A strong tag stands for the bytes; If-Match would never match a weak one.
     item = api.post("/v1/content", {"title": "x" * 500, "metadata": {f"k{n}": "v" * 100 for n in range(20)}})
     read = api.get(f"/v1/content/{item['id']}", headers=GZIP)
     assert ("Content-Encoding" in read.headers, read.headers["ETag"]) == (False, item.headers["ETag"])

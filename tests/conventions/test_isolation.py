@@ -1,5 +1,10 @@
 import re
 
+import pytest
+
+from accounts.models import Account
+from tests import factories
+from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS, each_list, each_with_id, make_resources
 
 # Endpoints that read one resource; statements and the audit log only grow.
@@ -15,9 +20,16 @@ def outermost(endpoint):
     return re.search(r"{(\w+)}", endpoint.path)[1]
 
 
+@pytest.fixture(scope="module")
+def before(other, for_the_module):
+    """What the other account's resources are before any test."""
+    with for_the_module():
+        api = ApiClient(factories.key_text(Account.objects.get(pk=other.account_id)))
+        return [read.send(api, other.ids).body for read in READS]
+
+
 @each_with_id()
-def test_another_accounts_resource_stays_and_is_as_if_it_had_never_been(api, other_api, theirs, endpoint):
-    before = [read.send(other_api, theirs).body for read in READS]
+def test_another_accounts_resource_stays_and_is_as_if_it_had_never_been(before, api, other_api, theirs, endpoint):
     endpoint.send(api, theirs)
     assert [read.send(other_api, theirs).body for read in READS] == before
 

@@ -44,14 +44,19 @@ def checked(api, count):
     return [api.post("/v1/access/check", CHECK).status for _ in range(count)]
 
 
-@pytest.mark.parametrize("plan", PER_MINUTE)
-def test_a_plan_has_its_limit_per_minute(plan):
-    api = client_for(factories.account(plan=plan))
-    limit = PER_MINUTE[plan]
-    replies = [api.get("/v1/api-keys/x") for _ in range(limit + 1)]
-    assert [reply.status for reply in replies] == [404] * limit + [429]
-    assert headers(replies[0]) == (limit, limit - 1, unix("2026-03-04T05:07:00Z"))
-    assert headers(replies[-2]) == headers(replies[-1]) == (limit, 0, unix("2026-03-04T05:07:00Z"))
+def test_a_plan_has_its_limit_per_minute_and_a_change_of_plan_holds_at_once():
+    for plan, limit in PER_MINUTE.items():
+        api = client_for(factories.account(plan=plan))
+        replies = [api.get("/v1/api-keys/x") for _ in range(limit + 1)]
+        assert [reply.status for reply in replies] == [404] * limit + [429], plan
+        assert headers(replies[0]) == (limit, limit - 1, unix("2026-03-04T05:07:00Z")), plan
+        assert headers(replies[-2]) == headers(replies[-1]) == (limit, 0, unix("2026-03-04T05:07:00Z")), plan
+    account = factories.account(plan="starter")
+    api = client_for(account)
+    assert headers(api.get("/v1/content"))[0] == 60
+    account.plan = "professional"
+    account.save()
+    assert headers(api.get("/v1/content"))[:2] == (300, 298)
 
 
 def test_a_refused_request_says_how_long_to_wait(clock):
@@ -98,7 +103,7 @@ def test_the_headers_are_of_the_window_that_has_less_left(clock):
     assert headers(api.get("/v1/content")) == (5, 0, unix("2026-03-05T00:00:00Z"))
 
 
-def test_only_requests_refused_for_the_limit_consume_nothing(clock):
+def test_the_limit_comes_after_the_key_and_only_requests_that_it_refuses_consume_nothing(clock):
     api = client_for(enterprise(2, 3))
     assert statuses(api, 10) == [200] * 2 + [429] * 8
     clock.advance(minutes=1)
@@ -109,9 +114,6 @@ def test_only_requests_refused_for_the_limit_consume_nothing(clock):
     assert api.get("/v1/content/unknown").status == 404
     assert api.get("/v1/content", unknown="1").status == 400
     assert api.get("/v1/content").status == 429
-
-
-def test_the_limit_comes_after_the_key_and_before_permission_and_body():
     account = enterprise(1, 9)
     powerless = client_for(account, permissions=[])
     assert [powerless.post("/v1/content", b"{").status for _ in range(2)] == [403, 429]
@@ -121,15 +123,12 @@ def test_the_limit_comes_after_the_key_and_before_permission_and_body():
     assert client_for(account).get("/v1/content").status == 200
 
 
-def test_an_account_has_one_limit_for_all_its_keys():
+def test_every_method_of_every_key_counts_in_its_accounts_limit():
     account = enterprise(3, 100)
     first, second = (client_for(account) for _ in range(2))
     assert [client.get("/v1/content").status for client in (first, second, first, second)] == [200, 200, 200, 429]
     first, second = client_for(enterprise(1, 100)), client_for(enterprise(1, 100))
     assert [client.get("/v1/content").status for client in (first, first, second)] == [200, 429, 200]
-
-
-def test_every_method_counts():
     api = client_for(enterprise(4, 100))
     api.request("HEAD", "/v1/content")
     item = api.post("/v1/content", {"title": "x"})
@@ -171,15 +170,6 @@ def test_uncounted_requests_cost_no_query_and_show_the_remaining_limit(django_as
                 assert api.request(method, path).status in (404, 405)
 
 
-def test_a_change_of_plan_holds_at_once():
-    account = factories.account(plan="starter")
-    api = client_for(account)
-    assert headers(api.get("/v1/content"))[0] == 60
-    account.plan = "professional"
-    account.save()
-    assert headers(api.get("/v1/content"))[:2] == (300, 298)
-
-
 def test_a_flood_of_unknown_paths_by_keys_that_were_never_seen_counts_by_address():
     replies = [ApiClient(keytext.generate("secret")).get("/v1/nothing") for _ in range(61)]
     assert [reply.status for reply in replies] == [404] * 60 + [429]
@@ -219,7 +209,7 @@ def test_a_request_from_outside_a_keys_list_shows_and_takes_nothing_of_its_accou
     assert thread_pool_owner(header, ip_address("198.51.100.7")) == "address:198.51.100.7"
 
 
-def test_requests_take_threads_of_their_account_until_their_key_ends(api, account):
+def test_requests_take_threads_of_their_account_or_of_its_public_keys_until_their_key_ends(api, account):
     api.get("/v1/content")
     api.get("/v1/openapi.json")
     assert thread_pool_owner(api.headers["Authorization"], ip_address("127.0.0.1")) == f"account:{account.pk}"
@@ -229,6 +219,9 @@ def test_requests_take_threads_of_their_account_until_their_key_ends(api, accoun
     accounts.revoke_api_key(ApiKey.objects.get(account=account))
     assert api.get("/v1/content").status == 401
     assert thread_pool_owner(header, address) == "address:127.0.0.1"
+    text, address = factories.key_text(account, type="public"), ip_address("127.0.0.1")
+    assert ApiClient(text).get("/v1/content").status == 200
+    assert thread_pool_owner(f"Bearer {text}", address) == f"public:account:{account.pk}"
 
 
 def used(account):
@@ -236,7 +229,7 @@ def used(account):
     return counts
 
 
-def test_public_keys_share_half_of_the_plans_minute_and_secret_keys_never_wait_for_them():
+def test_public_keys_share_half_of_the_plans_minute_of_which_secret_keys_take_nothing():
     account = enterprise(5, 100)
     pages = [client_for(account, type="public") for _ in range(2)]
     assert [statuses(page, 2) for page in pages] == [[200, 200], [429, 429]]
@@ -245,12 +238,13 @@ def test_public_keys_share_half_of_the_plans_minute_and_secret_keys_never_wait_f
     assert headers(refused)[:2] == (2, 0)
     assert refused.error["retryAfter"] == 53
     assert statuses(client_for(account), 6) == [200] * 5 + [429]
-
-
-def test_secret_keys_take_nothing_of_the_share_of_public_keys():
     account = enterprise(4, 100)
     assert statuses(client_for(account), 5) == [200] * 4 + [429]
     assert statuses(client_for(account, type="public"), 3) == [200, 200, 429]
+    assert statuses(client_for(enterprise(1, 1), type="public"), 2) == [200, 429]
+    page = client_for(enterprise(10, 100), type="public")
+    page.get("/v1/content")
+    assert headers(page.get("/v1/nothing"))[:2] == (5, 4)
 
 
 def test_public_keys_share_half_of_the_plans_day(clock):
@@ -282,19 +276,6 @@ def test_the_headers_describe_the_limit_that_ends_first():
         statuses(page, 1, f"203.0.113.{number}")
     assert headers(page.get("/v1/content"))[:2] == (150, 48)
     assert page.get("/v1/content").headers["RateLimit"] == '"minute";r=47;t=53'
-
-
-def test_a_plan_of_one_request_and_unknown_paths_have_a_public_share():
-    assert statuses(client_for(enterprise(1, 1), type="public"), 2) == [200, 429]
-    page = client_for(enterprise(10, 100), type="public")
-    page.get("/v1/content")
-    assert headers(page.get("/v1/nothing"))[:2] == (5, 4)
-
-
-def test_public_keys_take_no_thread_of_the_accounts_secret_keys(account):
-    text, address = factories.key_text(account, type="public"), ip_address("127.0.0.1")
-    assert ApiClient(text).get("/v1/content").status == 200
-    assert thread_pool_owner(f"Bearer {text}", address) == f"public:account:{account.pk}"
 
 
 def test_every_request_of_a_public_key_counts_in_its_share(connect):

@@ -56,7 +56,7 @@ def test_modules_of_money_have_no_float():
     assert floats == []
 
 
-def test_a_tenth_added_thirty_thousand_times_is_three_thousand(api: ApiClient, account):
-    for _ in range(30):
+def test_a_tenth_added_three_thousand_times_is_three_hundred(api: ApiClient, account):
+    for _ in range(3):
         add_entries([ledger.entry(account, "0.1") for _ in range(1000)])
-    assert b'"total":3000,' in api.get("/v1/analytics/revenue", startDate="2026-03-04", endDate="2026-03-04").content
+    assert b'"total":300,' in api.get("/v1/analytics/revenue", startDate="2026-03-04", endDate="2026-03-04").content

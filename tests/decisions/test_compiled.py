@@ -67,6 +67,7 @@ def taken(make):
 
     Other threads take and free memory meanwhile.
     """
+    gc.freeze()  # otherwise each collection scans everything that earlier tests have loaded
     measured = []
     while len(measured) < 10:
         made, memory = taken_once(make)

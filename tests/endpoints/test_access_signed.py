@@ -55,7 +55,7 @@ def verified(token: str, audience: str, **options: Any) -> dict[str, Any]:
     return jwt.decode(token, jwt.PyJWK(key), algorithms=["EdDSA"], audience=audience, issuer=ISSUERS, **options)
 
 
-def test_the_token_of_an_allowed_check_has_its_claims(check, item):
+def test_the_token_of_an_allowed_check_has_its_claims_of_which_one_names_the_service(check, item, settings):
     reply = check(permission="commercial_use")
     claims = verified(reply["token"], item.pk)
     assert claims == {
@@ -64,6 +64,11 @@ def test_the_token_of_an_allowed_check_has_its_claims(check, item):
         "iat": int(datetime.fromisoformat(reply["created"]).timestamp()), "exp": claims["iat"] + reply["cacheFor"],
     }  # fmt: skip
     assert jwt.get_unverified_header(reply["token"])["alg"] == "EdDSA"
+    first = check()
+    assert verified(first["token"], item.pk)["jti"] == first["id"]
+    settings.BASE_URL = "https://licensing.example"
+    token = check()["token"]
+    assert jwt.decode(token, options={"verify_signature": False})["iss"] == "https://licensing.example"
 
 
 def test_a_denial_is_signed_too_and_names_its_permission(check, item, api):
@@ -91,14 +96,6 @@ def test_checks_are_signed_on_request_and_not_in_dry_runs(check, api, item):
     body = {"contentId": item.pk, "requester": "org", "dryRun": True, "checks": [{}, {"sign": True}]}
     assert api.post("/v1/access/check/batch", body).error["param"] == "checks[1].sign"
     assert check(sign="true").error["param"] == "sign"
-
-
-def test_a_token_names_its_decision_and_the_service(check, item, settings):
-    first = check()
-    assert verified(first["token"], item.pk)["jti"] == first["id"]
-    settings.BASE_URL = "https://licensing.example"
-    token = check()["token"]
-    assert jwt.decode(token, options={"verify_signature": False})["iss"] == "https://licensing.example"
 
 
 def altered(token: str, part: int, change: Any) -> str:
@@ -172,12 +169,9 @@ def test_after_a_rotation_tokens_of_both_keys_verify_for_the_overlap(check, item
         rotate("--overlap-seconds", "-1")
 
 
-def test_a_key_may_be_rotated_before_the_first_signature(check):
+def test_all_sign_with_one_sealed_key_that_may_be_rotated_before_the_first_signature(check):
     key = rotate()
     assert jwt.get_unverified_header(check()["token"])["kid"] == key["kid"]
-
-
-def test_all_sign_with_one_sealed_key(check):
     kids = {jwt.get_unverified_header(check()["token"])["kid"] for _ in range(3)}
     assert kids == {signing.make_first().pk}
     [row] = SigningKey.objects.all()

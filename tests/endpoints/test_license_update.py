@@ -49,11 +49,14 @@ def booked():
     return {key: str(amount) for key, amount in sums.items() if amount}
 
 
-def test_a_patch_keeps_the_other_fields(held, change):
+def test_a_patch_keeps_the_other_fields_and_a_start_that_was_taken_once_can_be_sent_back(held, change):
     reply = change(licenseType="enterprise", tags=["tax"])
     assert reply.status == 200
     assert reply.body == {**held, "licenseType": "enterprise", "tags": ["tax"], "updated": reply["updated"]}
     assert reply["updated"] > held["updated"]
+    License.objects.update(starts_at=datetime(1999, 1, 1, tzinfo=UTC))
+    assert change(startsAt="1999-01-01", tags=["tax"])["startsAt"] == "1999-01-01T00:00:00.000000Z"
+    assert change(startsAt="1999-01-02").status == 422
 
 
 def test_a_licence_can_be_sent_back_although_its_items_were_deleted(api, account, change):
@@ -77,12 +80,6 @@ def test_a_wrong_value_is_named_and_changes_nothing(change, api, held):
     ]:  # fmt: skip
         assert change(**fields).status_and_param == (422, param)
     assert api.get(f"/v1/licenses/{held['id']}").body == held
-
-
-def test_a_start_that_was_taken_once_can_be_sent_back(change, held):
-    License.objects.update(starts_at=datetime(1999, 1, 1, tzinfo=UTC))
-    assert change(startsAt="1999-01-01", tags=["tax"])["startsAt"] == "1999-01-01T00:00:00.000000Z"
-    assert change(startsAt="1999-01-02").status == 422
 
 
 def test_it_expires_by_itself(change, api, held, clock):

@@ -188,11 +188,11 @@ def test_a_missing_rate_in_the_window_before_leaves_only_the_change_incomplete(a
     assert body["unconverted"] == []
 
 
-@pytest.mark.parametrize(("currency", "total"), [("JPY", 2), ("USD", 2.24), ("BHD", 2.235)])
-def test_figures_are_rounded_to_the_currencys_minor_unit(api, account, currency, total):
-    for amount in ("1.1175", "1.1175"):
-        ledger.add(account, amount, currency=currency)
-    assert report(api, currency=currency)["summary"]["total"] == total
+def test_figures_are_rounded_to_the_currencys_minor_unit(api, account):
+    for currency, total in [("JPY", 2), ("USD", 2.24), ("BHD", 2.235)]:
+        for amount in ("1.1175", "1.1175"):
+            ledger.add(account, amount, currency=currency)
+        assert report(api, currency=currency)["summary"]["total"] == total, currency
 
 
 def test_a_report_sends_exact_numbers_also_of_deleted_content(api, account):

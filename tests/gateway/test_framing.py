@@ -84,15 +84,12 @@ class Refusal:
         await respond(scope, send, 401, b"content-length: 0\r\n", b"")
 
 
-def test_a_client_that_is_refused_before_it_was_asked_for_its_body_has_to_begin_anew():
+def test_a_client_that_is_refused_keeps_its_connection_only_if_its_body_came_unasked():
     """A proxy would take the following bytes for a request, and this server for the body."""
     waiting = HEAD + b"Expect: 100-continue\r\nContent-Length: 40\r\n\r\n"
     received = exchanged(Refusal(), waiting)
     assert statuses(received) == [401]
     assert b"connection: close\r\n" in received
-
-
-def test_a_client_whose_body_came_unasked_keeps_its_connection():
     assert statuses(exchanged(Refusal(), post(b"/a", b"Expect: 100-continue"))) == [401, 401]
 
 
@@ -182,13 +179,10 @@ def test_trailers_beyond_the_bounds_of_a_head_are_refused(path, trailers, pieces
     assert application.done == []
 
 
-def test_a_trailer_without_an_end_is_refused():
+def test_trailers_and_extensions_of_chunks_without_an_end_are_refused():
     application = Echo()
     pieces = [ENDLESS[at : at + 10_000] for at in range(0, len(ENDLESS), 10_000)]
     assert statuses(exchanged(application, *pieces)) == [400]
     assert application.done == []
-
-
-def test_an_extension_of_a_chunk_without_an_end_is_refused():
     head = chunked().partition(b"\r\n\r\n")[0] + b"\r\n\r\n4;"
     assert statuses(exchanged(Echo(), head, *[b"a" * 10_000] * 8)) == [400]

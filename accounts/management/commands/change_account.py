@@ -1,15 +1,12 @@
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 
-from accounts.management.account_options import add_limits, add_settings, check_limits
+from accounts.management.account_options import LIMITS, SETTINGS, add_limits, add_settings, check_limits
 from accounts.plans import services
 from accounts.plans.models import Account, Plan
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.rendering import render_account
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
-
-LIMITS = ("requests_per_minute", "requests_per_day", "edge_requests_per_minute", "edge_requests_per_day")
-SETTINGS = ("name", "unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency")
 
 
 class Command(ServiceCommand):
@@ -25,14 +22,14 @@ class Command(ServiceCommand):
 
     def perform(self, *, id: str, plan: str | None, **options: object) -> tuple[str, dict[str, object]]:
         account = find(Account.objects.all(), id)
-        changes: dict[str, object] = {name: options[name] for name in SETTINGS if options[name] is not None}
+        changes = {name: options[name] for name in ("name", *SETTINGS) if options[name] is not None}
         limits = {name: options[name] for name in LIMITS if options[name] is not None}
         if plan is not None or limits:
             changes |= plan_with_limits(account, plan or account.plan, limits)
         if not changes:
             raise ValidationError("Nothing to change. Add an option, such as --time-zone.")
         account = services.update_account(account, changes)
-        return f"Changed the account {account.pk}.", AccountSerializer(account).data
+        return f"Changed the account {account.pk}.", render_account(account)
 
 
 def plan_with_limits(account: Account, plan: str, limits: dict[str, object]) -> dict[str, object]:

@@ -1,9 +1,9 @@
 from django.core.management.base import CommandParser
 
-from accounts.management.account_options import add_limits, add_settings, check_limits
+from accounts.management.account_options import LIMITS, SETTINGS, add_limits, add_settings, check_limits
 from accounts.plans import services
-from accounts.plans.models import Plan, Unknown, UnlistedSigners, VisitorAddresses
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.models import Plan
+from accounts.plans.rendering import render_account
 from kit.commands import ServiceCommand
 
 
@@ -16,50 +16,10 @@ class Command(ServiceCommand):
         parser.add_argument("--plan", choices=Plan.values, default=Plan.STARTER.value)
         add_limits(parser)
         add_settings(parser)
-        parser.set_defaults(
-            unlisted_signers=UnlistedSigners.DENY.value,
-            unknown_host=Unknown.ALLOW.value,
-            visitor_addresses=VisitorAddresses.TRUNCATED.value,
-            time_zone="UTC",
-            currency="USD",
-        )
 
-    def perform(
-        self,
-        *,
-        name: str,
-        plan: str,
-        requests_per_minute: int | None,
-        requests_per_day: int | None,
-        edge_requests_per_minute: int | None,
-        edge_requests_per_day: int | None,
-        unlisted_signers: str,
-        unknown_host: str,
-        visitor_addresses: str,
-        time_zone: str,
-        currency: str,
-        **_: object,
-    ) -> tuple[str, dict[str, object]]:
-        check_limits(
-            plan,
-            {
-                "requests_per_minute": requests_per_minute,
-                "requests_per_day": requests_per_day,
-                "edge_requests_per_minute": edge_requests_per_minute,
-                "edge_requests_per_day": edge_requests_per_day,
-            },
-        )
-        account = services.create_account(
-            name,
-            plan=plan,
-            requests_per_minute=requests_per_minute,
-            requests_per_day=requests_per_day,
-            edge_requests_per_minute=edge_requests_per_minute,
-            edge_requests_per_day=edge_requests_per_day,
-            unlisted_signers=unlisted_signers,
-            unknown_host=unknown_host,
-            visitor_addresses=visitor_addresses,
-            time_zone=time_zone,
-            currency=currency,
-        )
-        return f"Created the account {account.pk} ({account.plan}).", AccountSerializer(account).data
+    def perform(self, *, name: str, plan: str, **options: object) -> tuple[str, dict[str, object]]:
+        limits = {limit: options[limit] for limit in LIMITS}
+        check_limits(plan, limits)
+        settings = {setting: options[setting] for setting in SETTINGS if options[setting] is not None}
+        account = services.create_account(name, plan=plan, **limits, **settings)
+        return f"Created the account {account.pk} ({account.plan}).", render_account(account)

@@ -1,5 +1,5 @@
 from accounts.plans.models import Account
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.rendering import render_account
 from kit.commands import ServiceCommand
 
 
@@ -13,4 +13,4 @@ class Command(ServiceCommand):
             for account in accounts
         ]
         text = "\n".join(lines) or "There are no accounts yet: `create_account NAME --plan starter` makes one."
-        return text, {"object": "list", "data": AccountSerializer(accounts, many=True).data}
+        return text, {"object": "list", "data": [render_account(account) for account in accounts]}

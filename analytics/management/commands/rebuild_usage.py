@@ -8,6 +8,7 @@ from accounts.models import Account
 from analytics.rollups.rebuild import Step, rebuild
 from kit.commands import ServiceCommand
 from kit.rest.resources import find
+from kit.values.numbers import count_text
 from kit.values.timestamps import parse_timestamp
 
 
@@ -65,7 +66,7 @@ class Command(ServiceCommand):
             sentence = "Everything agrees with the decisions and the ledger."
         else:
             verb = ("differs" if total == 1 else "differ") if check else "corrected"
-            sentence = f"{rows_text(total)} {verb}: " + ", ".join(
+            sentence = f"{count_text(total, 'row')} {verb}: " + ", ".join(
                 f"{count:,} of {name}" for name, count in sorted(rows.items())
             )
         return sentence, {
@@ -81,14 +82,10 @@ class Command(ServiceCommand):
             self.reached = position
             self.found_here = []
         if step.rows:
-            self.found_here.append(f"{rows_text(step.rows)} of {step.rollup}")
+            self.found_here.append(f"{count_text(step.rows, 'row')} of {step.rollup}")
 
     def report_progress(self) -> None:
         """Print the result of the account's finished month."""
         if self.reached:
             text = f"{', '.join(self.found_here)} {self.verb}" if self.found_here else "agrees"
             self.stderr.write(f"{self.reached}: {text}")
-
-
-def rows_text(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

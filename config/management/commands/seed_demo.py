@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Account
-from accounts.plans.serializers import AccountSerializer
+from accounts.plans.rendering import render_account
 from config.first_operator import admin_address, describe_first_operator, first_operator
 from kit.commands import ServiceCommand
 from licensing.demo.account import DAYS, curl_line, make_partitions, seed_demo
@@ -53,7 +53,7 @@ class Command(ServiceCommand):
         return sentence, {
             "object": "demo",
             "seeded": True,
-            "account": AccountSerializer(demo.account).data,
+            "account": render_account(demo.account),
             "key": demo.secret_key,
             "publicKey": demo.public_key,
             "curl": curl,

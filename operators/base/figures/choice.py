@@ -54,6 +54,14 @@ class CalendarPeriod(Struct, frozen=True):
     def after(self) -> date:
         return first_of_month(self.first, self.months)
 
+    @property
+    def previous(self) -> "CalendarPeriod":
+        return CalendarPeriod(first_of_month(self.first, -self.months), self.months)
+
+    def __str__(self) -> str:
+        names = {1: f"{self.first:%Y-%m}", 3: f"{self.first:%Y}-Q{self.first.month // 3 + 1}", 12: f"{self.first:%Y}"}
+        return names[self.months]
+
     def bounds(self, months: Months) -> tuple[datetime, datetime]:
         """Return the moments at which the period begins and has ended."""
         return months.start(self.first), months.start(self.after)
@@ -82,8 +90,8 @@ def offered_periods(months: Months, now: datetime) -> list[tuple[str, str]]:
     years = [str(this_month.year - number) for number in range(OFFERED_YEARS)]
     return [
         *first,
-        *((f"{month:%Y-%m}", f"{month:%Y-%m}") for month in single),
-        *((f"{begin:%Y}-Q{begin.month // 3 + 1}",) * 2 for begin in quarters),
+        *((str(CalendarPeriod(month, 1)),) * 2 for month in single),
+        *((str(CalendarPeriod(begin, 3)),) * 2 for begin in quarters),
         *((year, year) for year in years),
     ]
 
@@ -136,6 +144,12 @@ class FigureSelection:
         offered = offered_periods(self.months, self.now)
         is_other = self.calendar_period is not None and self.period not in dict(offered)
         return [(self.period, self.period), *offered] if is_other else offered
+
+    @property
+    def compared_with(self) -> str:
+        """Name the period just before, with which revenue is compared."""
+        period = self.calendar_period
+        return "as many days before" if period is None else str(period.previous)
 
     @property
     def periods(self) -> list[Option]:
@@ -210,7 +224,8 @@ def chosen_window(choice: FigureSelection, now: datetime) -> Window:
     months = choice.months
     period = choice.calendar_period
     if period is not None:
-        return Window(*period.bounds(months), GROUPS_OF_MONTHS[period.months], months.zone)
+        before, _ = period.previous.bounds(months)
+        return Window(*period.bounds(months), GROUPS_OF_MONTHS[period.months], months.zone, before)
     end = end_of_day(now, months.zone)
     return Window(start_of_period(end, choice.period, months.zone), end, GROUPS[choice.period], months.zone)
 

@@ -23,6 +23,18 @@ document.addEventListener("DOMContentLoaded", () => {
     timer = setTimeout(tell, 300);
   }
 
+  // A template's link opens the form anew: it takes along who the licence is for.
+  document.querySelector(".operators-chips")?.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    if (!link) return;
+    const query = new URLSearchParams(link.search);
+    for (const name of ["account", "requester_own_id", "requester_name"]) {
+      const value = form.elements[name]?.value;
+      if (value) query.set(name, value);
+    }
+    link.search = query;
+  });
+
   form.addEventListener("input", later);
   window.django?.jQuery?.(form).on("change", later); // select2 tells jQuery alone
   tell();

@@ -1,0 +1,111 @@
+"""What customers owe, and the payments, credit and fees of their pages."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import QuerySet, Sum
+
+from analytics.ledger.due import book_due
+from analytics.models import BalanceChange, Payment
+from analytics.payments.models import MERGE_NOTE, PaymentKind
+from analytics.wallets.models import Grant, Wallet
+from kit.values.currencies import in_full
+from licensing.licenses.models import License, LicenseStatus
+from licensing.requesters.models import Requester
+from operators.base.fields import editable_amount
+from operators.base.figures.terms import fee_text
+from operators.base.times import time_in_words
+
+MAX_FEES = 5  # shown, the nearest first
+
+
+def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
+    """Return what is owed, the last payment and the fees to come, as facts of the page."""
+    book_due(requester.account_id)
+    shown = {
+        "Balance": owed(requester),
+        "Last payment": last_payment(requester),
+        "Fees to come": coming_fees(requester),
+    }
+    if requester.wallets:
+        shown["Credit ends or is refilled"] = credit_end(requester, now)
+    return shown
+
+
+def sums_of(changes: QuerySet[BalanceChange]) -> QuerySet[Any, Any]:
+    """Return `debt`, `earned` and `credit_left` of each customer in each currency."""
+    groups = changes.filter(requester__isnull=False).order_by().values("requester_id", "currency")
+    return groups.annotate(debt=Sum("owed"), earned=Sum("revenue"), credit_left=Sum("credit"))
+
+
+def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
+    """Return what is owed in each currency, where it is not 0."""
+    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester))
+    return list(sums.exclude(debt=0).order_by("currency").values_list("currency", "debt"))
+
+
+def owed(requester: Requester) -> str:
+    return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing owed"
+
+
+def balance_in_words(closing: Decimal, currency: str) -> str:
+    """Return text such as "5.00 EUR owed", or "5.00 EUR paid in advance" if the balance is negative."""
+    if closing < 0:
+        return f"{in_full(-closing, currency)} paid in advance"
+    return f"{in_full(closing, currency)} owed"
+
+
+def owed_fields(requester: Requester) -> dict[str, str]:
+    """Return initial values of a payment's form: what is owed, if it is in one currency.
+
+    If nothing is owed, the currency is the one in which it was paid in advance, or the account's.
+    """
+    balances = open_balances(requester)
+    debts = [(code, closing) for code, closing in balances if closing > 0]
+    if not debts:
+        return {"currency": balances[0][0] if len(balances) == 1 else requester.account.currency}
+    if len(debts) > 1:
+        return {}
+    [(code, closing)] = debts
+    return {"amount": editable_amount(closing), "currency": code}
+
+
+def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
+    """Return the open balance and the number of running licences, without those that there are not."""
+    running = License.objects.filter(requester=requester, status=LicenseStatus.ACTIVE)
+    running_count = running.exclude(expires_at__lte=now).count()
+    balance = owed(requester) if open_balances(requester) else ""
+    facts = [("Balance", balance), ("Running licences", f"{running_count:,}" if running_count else "")]
+    return [(name, value) for name, value in facts if value]
+
+
+def credit_end(requester: Requester, now: datetime) -> str:
+    """Return when credit of the customer's wallets ends next, or is refilled."""
+    wallets = Wallet.objects.filter(requester=requester)
+    grants = Grant.objects.filter(wallet__in=wallets, ended_at__isnull=True, remaining__gt=0, expires_at__gt=now)
+    refills = wallets.filter(next_refill_at__gt=now).values_list("next_refill_at", flat=True)
+    ends = [moment for moment in [*refills, *grants.values_list("expires_at", flat=True)] if moment is not None]
+    return f"on {time_in_words(min(ends))}" if ends else "never"
+
+
+def last_payment(requester: Requester) -> str:
+    payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, voided_at=None)
+    payments = payments.exclude(note__startswith=MERGE_NOTE)  # no money arrived
+    payment = payments.order_by("-received_at", "-pk").first()
+    if payment is None:
+        return "none"
+    return f"{in_full(payment.amount, payment.currency)} on {time_in_words(payment.received_at)}"
+
+
+def coming_fees(requester: Requester) -> str:
+    """Return the next fee of each licence, the nearest first."""
+    licenses = License.objects.filter(requester=requester, next_fee_at__isnull=False).order_by("next_fee_at", "pk")
+    shown = [
+        f"{fee_text(held)}, next on {time_in_words(held.next_fee_at)}"
+        for held in licenses[: MAX_FEES + 1]
+        if held.next_fee_at is not None
+    ]
+    if len(shown) > MAX_FEES:
+        shown[MAX_FEES:] = ["and further ones"]
+    return "; ".join(shown) or "none"
