@@ -36,6 +36,7 @@ ON_SQLITE_ALONE = {
         "test_typescript",
         "test_wordpress",
         "test_wordpress_outages",
+        "test_wordpress_rest",
     ],  # test_python calls the service on both
     "commands": ["test_checks", "test_private_files", "test_settings"],
     "conventions": [
@@ -198,7 +199,7 @@ BOTH_DATABASES = {
 # Not in the gate: long, or about programs and machines that few changes concern.
 ONLY_IN_ALL = {
     "analytics": ["test_archive_on_s3"],
-    "clients": ["test_generators", "test_next", "test_wordpress", "test_wordpress_outages"],
+    "clients": ["test_generators", "test_next", "test_wordpress", "test_wordpress_outages", "test_wordpress_rest"],
     "faults": [
         "test_archive",
         "test_changed_passwords",

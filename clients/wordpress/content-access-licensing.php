@@ -35,15 +35,18 @@ const PAUSE = 10; // seconds without questions after a timeout, so that a stalle
 const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
 const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
-const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: '1' or '0' by the last answer, absent before the first one
+const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
 const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that the key is not for, with the day of the last visit
-const MAX_HOSTS = 10; // of these
+const MAX_REFUSED_HOSTS = 10; // of these, which visitors can make up
+const MAX_HOSTS = 100; // whose mode and robots.txt are kept
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
-const ROBOTS = 'content_licensing_robots_txt'; // option
+const ROBOTS = 'content_licensing_robots_txt'; // option: hosts, each with the text and until when it is not requested again
 const SERVES_TERMS = 'content_licensing_serves_terms'; // option: folder() when a request for the terms last reached the plugin
 const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
+const OWN_ROUTES = '#^/(wp|oembed|wp-site-health|wp-block-editor)/#i'; // of WordPress in the REST API
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
+const REQUESTER = '/^(?:(?=.*\S)[^\0]{1,255})?$/Dsu'; // what the service accepts as a requester id, or none
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
@@ -82,7 +85,7 @@ add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redire
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
-register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
+register_activation_hook(__FILE__, __NAMESPACE__ . '\activate');
 
 /** Ask as soon as WordPress knows the page, unless it redirects or answers a sitemap first: nobody is charged for these. */
 function guard_early(): void
@@ -94,7 +97,7 @@ function guard_early(): void
         add_filter('status_header', __NAMESPACE__ . '\guard_plugins_page', PHP_INT_MAX, 2);
         return;
     }
-    if (is_editor() || (has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false))) {
+    if (is_editor(...shown_posts()) || (has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false))) {
         return;
     }
     guard_page();
@@ -126,7 +129,7 @@ function is_missing(): bool
 function guard_once(): void
 {
     static $is_decided = false;
-    if ($is_decided || is_robots() || is_favicon() || is_editor()) {
+    if ($is_decided || is_robots() || is_favicon() || is_editor(...shown_posts())) {
         return;
     }
     $is_decided = true;
@@ -147,38 +150,41 @@ function guard_once(): void
     }
 }
 
-/** Whether WordPress shows no text: for a further page of a post that has none, a trackback, and a feed without posts. */
+/** Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and a format that no feed has. */
 function shows_no_text(): bool
 {
     global $wp_query;
     if (!is_feed()) {
         return is_404() || is_trackback();
     }
-    return !$wp_query->posts && in_array(get_query_var('feed'), FEEDS, true);
+    $format = ltrim(get_query_var('feed'), '_') ?: 'feed'; // as do_feed() reads it
+    return (!$wp_query->posts && in_array($format, FEEDS, true)) || ($format !== 'feed' && !has_action("do_feed_$format"));
 }
 
 /** Decide about the REST API, once per request; WordPress calls its own routes from within pages, too. */
 function guard_rest($result, $server, $request)
 {
     static $is_decided = false;
-    if ($is_decided || !defined('REST_REQUEST') || is_editor()) {
+    if ($is_decided || !defined('REST_REQUEST') || is_editor(...posts_in_route($request->get_route()))) {
         return $result;
     }
     $is_decided = true;
     $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
     $method = $request->get_method(); // `_method` counts
-    $route = $request->get_route();
-    // The REST API answers OPTIONS with the schema of the route.
-    $gets_no_text = $is_head || $method === 'OPTIONS' || is_rest_error($server, $request);
-    $verdict = decide(rest_page_url($route), $gets_no_text ? 'HEAD' : $method);
+    if ($is_head || $method === 'OPTIONS') { // the REST API answers OPTIONS with the schema of the route
+        $verdict = decide(rest_page_url($request->get_route()), 'HEAD');
+    } elseif (is_rest_error($server, $request)) {
+        $verdict = decide(rest_url($request->get_route()), 'HEAD'); // also of a draft, which has no permalink
+    } else {
+        $verdict = decide(rest_page_url($request->get_route()), $method);
+    }
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
         return $result;
     }
     unset($_GET['_envelope']); // which would make the status 200
-    $body = json_decode($verdict->body, true);
-    return new \WP_REST_Response($body ?? ['message' => wp_strip_all_tags($verdict->body)], $verdict->status);
+    return new \WP_REST_Response(json_decode($verdict->body, true), $verdict->status);
 }
 
 /** Send the link to the terms again if WordPress's own `Link` has replaced it, as it does for a single post. */
@@ -191,10 +197,11 @@ function keep_link(Verdict $verdict, bool $is_served): bool
     return $is_served;
 }
 
-/** Whether the visitor works on the site: its editors are never asked about. */
-function is_editor(): bool
+/** Whether the visitor may edit posts, or at least all of those that are shown: the service is not asked about editors. */
+function is_editor(\WP_Post ...$posts): bool
 {
-    return current_user_can('edit_posts');
+    $edited = array_filter($posts, fn ($post) => current_user_can('edit_post', $post->ID));
+    return current_user_can('edit_posts') || ($posts && $edited === $posts);
 }
 
 /**
@@ -204,7 +211,7 @@ function is_editor(): bool
  */
 function page_urls(): array
 {
-    $posts = post_urls();
+    $posts = array_values(array_unique(array_filter(array_map('get_permalink', shown_posts()))));
     $urls = $posts ?: array_filter([archive_url()]);
     if (!is_feed()) {
         return $urls ?: [requested_url()];
@@ -224,15 +231,15 @@ function feed_url(string $url): string
     return names_page($url) ? trailingslashit(strtok($url, '?')) . 'feed/' : $url;
 }
 
-/** Return the permalinks of the posts that the query names and shows: /about/?name=a is about one and shows another. */
-function post_urls(): array
+/** Return the posts that the query names and shows: /about/?name=a is about one and shows another. */
+function shown_posts(): array
 {
     global $wp_query;
     if (!is_singular() && !array_filter(array_intersect_key($wp_query->query, array_flip(NAMING)))) {
         return [];
     }
-    $posts = array_filter([get_queried_object(), ...(array) $wp_query->posts], fn ($post) => $post instanceof \WP_Post);
-    return array_values(array_unique(array_filter(array_map('get_permalink', $posts))));
+    $posts = [get_queried_object(), ...(array) $wp_query->posts];
+    return array_values(array_filter($posts, fn ($post) => $post instanceof \WP_Post));
 }
 
 /** Return the URL of the archive; empty for everything else. */
@@ -294,12 +301,22 @@ function date_url(): string
 /** Return the URL of a route, or that of the post which it shows. */
 function rest_page_url(string $route): string
 {
-    $route = preg_match('#^/wp/#i', $route) ? strtolower($route) : $route; // WordPress ignores the case of routes
     $post = post_in_route($route);
-    return $post ? get_permalink($post) : rest_url($route);
+    return $post ? get_permalink($post) : rest_url(lower_route($route));
 }
 
-/** Whether the REST API answers with an error: for lack of the route, of the post, of a parameter or of a permission. */
+/** Return the route in lower case if it is WordPress's own, which ignores the case. */
+function lower_route(string $route): string
+{
+    return preg_match(OWN_ROUTES, $route) ? strtolower($route) : $route;
+}
+
+/**
+ * Whether the REST API answers with an error: for lack of the route, of the post, of a parameter or of a permission.
+ *
+ * What reads by code of WordPress has to run to say so. It runs once: its answer is kept for the dispatch. Routes of
+ * plugins, which may use up a token or answer by themselves, do not run before the decision.
+ */
 function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
 {
     $tried = clone $request;
@@ -308,18 +325,40 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
         return true;
     }
     [$route, $handler] = $matched;
-    if (empty($handler['permission_callback']) || strpos($route, '/wp/') !== 0) { // a plugin's own may use up a token
+    if (!preg_match(OWN_ROUTES, $route)) {
         return false;
     }
-    $may = $handler['permission_callback']($tried);
-    return !$may || is_wp_error($may);
+    $may = empty($handler['permission_callback']) ?: $handler['permission_callback']($tried);
+    if (!$may || is_wp_error($may)) {
+        return true;
+    }
+    if ($request->get_method() !== 'GET' || !is_own_code($handler['callback'])) {
+        return false;
+    }
+    $answer = $handler['callback']($tried);
+    add_filter('rest_dispatch_request', fn ($other, $asked) => $other ?? ($asked === $request ? $answer : null), 10, 2);
+    $response = rest_ensure_response($answer);
+    return is_wp_error($response) || $response->is_error();
+}
+
+/** Whether the callback is a method of a class of WordPress itself, not of a plugin's subclass. */
+function is_own_code($callback): bool
+{
+    $class = is_array($callback) && is_object($callback[0]) ? new \ReflectionClass($callback[0]) : null;
+    return $class && strpos((string) $class->getFileName(), ABSPATH . WPINC . '/') === 0;
 }
 
 function post_in_route(string $route): ?\WP_Post
 {
-    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', $route, $match) ? get_post((int) $match[2]) : null;
+    $post = preg_match('#^/wp/v2/([\w-]+)/(\d+)$#', lower_route($route), $match) ? get_post((int) $match[2]) : null;
     $type = $post ? get_post_type_object($post->post_type) : null;
     return $type && $match[1] === rest_base($type) ? $post : null; // not a category or user of the same number
+}
+
+/** Return the post that the route is about, by itself, its revisions or its autosaves, as a list; empty for others. */
+function posts_in_route(string $route): array
+{
+    return array_filter([post_in_route(preg_replace('#/(revisions|autosaves)(/\d+)?$#i', '', $route))]);
 }
 
 function rest_base(\WP_Post_Type $type): string
@@ -363,23 +402,23 @@ function decide(string $url, string $method): Verdict
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
-        $is_open = $is_caused_by_visit ? observes() : stays_open($url);
+        $is_open = $is_caused_by_visit ? observes(host_of($url)) : stays_open($url);
         return $is_open ? new Verdict(null, ['cache-control' => 'private']) : undecided();
     }
     remember(OUTAGE, '');
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
-    $host = (string) wp_parse_url($url, PHP_URL_HOST);
+    $host = host_of($url);
     $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
     note_host($host, $is_for_another_host);
     if ($is_for_another_host) {
         log_once("host_not_allowed $host", "Visits of $host are not decided: " . wrong_host($host));
-        if (observes() && get_option(REFUSES_NOBODY) !== '0') { // a visitor may choose the host, so a site that enforces stays closed
+        if (observes('') && refuses_nobody('') !== false) { // a visitor may choose the host, so a site that enforces stays closed
             return new Verdict(null, ['cache-control' => 'private']);
         }
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
-        remember(REFUSES_NOBODY, $refuses_nobody ? '1' : '0');
+        remember_mode($host, $refuses_nobody ? '1' : '0');
     }
     if (!names_page($url) && !$refuses_nobody) {
         return refusal(403, 'This page has no address of its own, so access to it cannot be allowed.');
@@ -393,7 +432,7 @@ function decide(string $url, string $method): Verdict
         }
         return new Verdict(null, $shown, '', picked($answer, FACTS));
     }
-    $shown += picked($answer, ['content-type', 'vary']) + ['cache-control' => 'no-store'];
+    $shown += picked($answer, ['content-type', 'vary', 'x-access-id']) + ['cache-control' => 'no-store'];
     return new Verdict($status, $shown, wp_remote_retrieve_body($answer));
 }
 
@@ -439,7 +478,7 @@ function note_host(string $host, bool $is_refused): void
     $hosts = array_filter($before, fn ($day) => $day >= gmdate('Y-m-d', time() - DAY_IN_SECONDS));
     unset($hosts[$host]);
     if ($is_refused) {
-        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_HOSTS);
+        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_REFUSED_HOSTS);
     }
     if ($hosts != $before) { // in any order
         update_option(REFUSED_HOSTS, $hosts);
@@ -466,9 +505,12 @@ function outage($answer): array
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
-    $error = $status >= 500 || $status === 429 ? json_decode($body, true)['error'] ?? null : null;
+    $is_caused_by_visit = in_array($status, CAUSED_BY_VISIT, true);
+    $is_refused = $status >= 500 || $status === 429 || $is_caused_by_visit;
+    $error = $is_refused ? json_decode($body, true)['error'] ?? null : null;
     if (is_string($error['code'] ?? null)) { // such as a wrong key
-        return [$error['code'], "The licensing service cannot be used: {$error['code']}. " . ($error['message'] ?? '')];
+        $result = $is_caused_by_visit ? 'did not decide about a visit' : 'cannot be used';
+        return [$error['code'], "The licensing service $result: {$error['code']}. " . ($error['message'] ?? '')];
     }
     $text = substr($body, 0, 300);
     if ($status >= 500) {
@@ -500,17 +542,31 @@ function question(string $url, string $method): array
             $question[$name] = wp_unslash($value);
         }
     }
+    if (defined('REST_REQUEST')) {
+        $question['accept'] = 'application/json'; // the REST API answers with nothing else
+    }
     preg_match('/(?:^|;)\s*licensing_visitor=([^;]*)/', wp_unslash($_SERVER['HTTP_COOKIE'] ?? ''), $cookie);
     $address = (string) apply_filters('content_licensing_address', $_SERVER['REMOTE_ADDR'] ?? '');
     $question += [
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
         'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
-        'x-licensing-requester' => rawurlencode((string) apply_filters('content_licensing_requester', '')),
+        'x-licensing-requester' => rawurlencode(requester()),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',
         'x-licensing-visitor' => $cookie[1] ?? '',
     ];
     return array_map(fn ($value) => trim(preg_replace('/[^\t\x20-\x7e\x80-\xff]/', ' ', $value)), $question);
+}
+
+/** Return the requester id that the site's filter names; empty, with a line in the log, if it is none. */
+function requester(): string
+{
+    $id = apply_filters('content_licensing_requester', '') ?? '';
+    if (is_scalar($id) && preg_match(REQUESTER, (string) $id)) {
+        return (string) $id;
+    }
+    log_once('requester', 'The filter content_licensing_requester returned no id of up to 255 characters. The visitor counts as unknown.');
+    return '';
 }
 
 /**
@@ -555,7 +611,8 @@ function pause(): void
     set_transient(PAUSED, time() + PAUSE);
 }
 
-function picked(array $answer, array $names): array
+/** @param array|\WP_Error $answer */
+function picked($answer, array $names): array
 {
     $values = array_combine($names, array_map(fn ($name) => wp_remote_retrieve_header($answer, $name), $names));
     return array_map(fn ($value) => is_array($value) ? implode(', ', $value) : $value, array_filter($values));
@@ -568,10 +625,32 @@ function new_cookie(array $answer): array
     return $cookies ? ['set-cookie' => reset($cookies)] : [];
 }
 
-/** Whether the site refuses nobody, so that every page stays open while the service is down. */
-function observes(): bool
+/** Whether the site refuses nobody at the host, so that every page stays open while the service is down. */
+function observes(string $host): bool
 {
-    return !defined('CONTENT_LICENSING_OPEN_PATHS') || get_option(REFUSES_NOBODY);
+    return !defined('CONTENT_LICENSING_OPEN_PATHS') || refuses_nobody($host);
+}
+
+/** Whether nobody is refused at the host, by the last answer about it, or at any host if there was none; null if unknown. */
+function refuses_nobody(string $host): ?bool
+{
+    $modes = (array) get_option(REFUSES_NOBODY, []);
+    return $modes ? ($modes[$host] ?? min($modes)) === '1' : null;
+}
+
+/** Remember the mode of the host's site. Each host may be of another one: sites of several languages begin to enforce one by one. */
+function remember_mode(string $host, string $mode): void
+{
+    $modes = (array) get_option(REFUSES_NOBODY, []);
+    if (($modes[$host] ?? '') !== $mode) {
+        unset($modes[$host], $modes[0]); // [0] is the mode of a former version, for all hosts
+        update_option(REFUSES_NOBODY, array_slice([$host => $mode] + $modes, 0, MAX_HOSTS));
+    }
+}
+
+function host_of(string $url): string
+{
+    return (string) wp_parse_url($url, PHP_URL_HOST);
 }
 
 /** Remember what the service last answered. */
@@ -603,7 +682,7 @@ function wrong_host(string $host): string
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
 function stays_open(string $url): bool
 {
-    if (observes()) {
+    if (observes(host_of($url))) {
         return true;
     }
     return names_page($url) && is_open_path($url);
@@ -647,7 +726,7 @@ function problems(): array
         $problems[] = undefined_constants();
     } elseif ($outage !== '') {
         $problems[] = 'visits are not decided. ' . rtrim($outage, '. ') . '. Until the service decides, '
-            . (observes() ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
+            . (observes(host_of(home_url())) ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
     }
     if ((int) get_option(SLOW) === SLOW_ANSWERS) {
         $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
@@ -657,11 +736,11 @@ function problems(): array
         $problems[] = "visits of $host are not decided. " . wrong_host($host)
             . ' Until then, a site that enforces refuses everybody there but editors.';
     }
-    if (!defined('CONTENT_LICENSING_OPEN_PATHS') && get_option(REFUSES_NOBODY) === '0') {
+    if (!defined('CONTENT_LICENSING_OPEN_PATHS') && refuses_nobody('') === false) {
         $problems[] = 'the site enforces, but while the service is down, every page is open to everybody: define '
             . 'CONTENT_LICENSING_OPEN_PATHS in wp-config.php.';
     }
-    if (folder() !== '' && get_option(SERVES_TERMS) !== folder()) {
+    if (folder() !== '' && is_main_site() && get_option(SERVES_TERMS) !== folder()) { // which answers for the others
         $problems[] = 'WordPress is in the folder ' . folder() . '/, so the web server has to pass /license.xml and the other terms to it, as '
             . 'the guide says (Terms). This notice ends with the first visit of /license.xml.';
     }
@@ -692,13 +771,17 @@ function undecided(): Verdict
     return $verdict;
 }
 
-/** Refuse the visit without the service: with a page for browsers, with plain text for programs. */
+/** Refuse the visit without the service: with a page for browsers, with plain text for programs, and as the REST API does. */
 function refusal(int $status, string $text): Verdict
 {
-    $is_page = !defined('REST_REQUEST') && stripos($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html') !== false;
-    $type = $is_page ? 'text/html' : 'text/plain';
+    $type = stripos($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html') !== false ? 'text/html' : 'text/plain';
+    $body = $type === 'text/html' ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text;
+    if (defined('REST_REQUEST')) {
+        $type = 'application/json';
+        $body = wp_json_encode(['code' => 'content_licensing_refused', 'message' => $text, 'data' => ['status' => $status]]);
+    }
     $headers = ['content-type' => "$type; charset=utf-8", 'cache-control' => 'no-store', 'vary' => 'Accept'];
-    return new Verdict($status, $headers, $is_page ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text);
+    return new Verdict($status, $headers, $body);
 }
 
 /** Send the headers. Plugins that cache pages store none whose `Cache-Control` is the verdict's: they store refusals as 200. */
@@ -723,12 +806,15 @@ function serve_terms(): void
         return;
     }
     remember(SERVES_TERMS, folder());
-    $answer = ask($path, terms_headers());
+    $known = wp_unslash($_SERVER['HTTP_IF_NONE_MATCH'] ?? '');
+    $answer = ask($path, terms_headers() + ($known === '' ? [] : ['if-none-match' => $known]));
     $status = (int) wp_remote_retrieve_response_code($answer);
-    $is_published = $status === 200 || $status === 404;
+    $is_published = is_document($answer) && in_array($status, [200, 304, 404], true);
     if (!$is_published) { // the reason is that of the pages: here the service may say less
-        log_once('terms', "The licensing service did not publish $path: " . (is_wp_error($answer)
-            ? $answer->get_error_message() : "it answered $status."));
+        $reason = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status";
+        $advice = $status < 500 && !is_wp_error($answer) ? ', not as the licensing service: is CONTENT_LICENSING_URL right?' : '';
+        $line = "The licensing service did not publish $path: $reason$advice";
+        log_once(without_digits($line), $line);
     }
     $kept = ['content-type', 'etag', 'cache-control'];
     $shown = $is_published ? new Verdict($status, picked($answer, $kept), wp_remote_retrieve_body($answer)) : undecided();
@@ -736,6 +822,17 @@ function serve_terms(): void
     status_header($shown->status);
     echo $shown->body;
     exit;
+}
+
+/**
+ * Whether the service has answered. Its documents, and its errors in their place, vary by its own header; what another
+ * server answers, such as a login page, is not published as the site's terms.
+ *
+ * @param array|\WP_Error $answer
+ */
+function is_document($answer): bool
+{
+    return stripos(implode(',', picked($answer, ['vary'])), 'x-licensing-key') !== false;
 }
 
 /** Return the folder of WordPress, such as /blog; empty for the root. */
@@ -755,19 +852,25 @@ function terms_headers(): array
 function add_robots(string $own): string
 {
     $headers = terms_headers();
-    $kept = get_option(ROBOTS);
-    if (!is_array($kept) || ($kept['host'] ?? '') !== $headers['host']) { // none, or those of a former address
-        $kept = ['host' => $headers['host'], 'text' => '', 'until' => 0];
-    }
+    $host = $headers['host'];
+    $all = array_filter((array) get_option(ROBOTS, []), 'is_array'); // a former version kept one host
+    $kept = $all[$host] ?? ['text' => '', 'until' => 0];
     if (time() >= $kept['until']) {
         $answer = ask('/robots.txt', $headers);
-        $text = wp_remote_retrieve_response_code($answer) === 200 ? trim(wp_remote_retrieve_body($answer)) : '';
+        $is_published = is_document($answer) && wp_remote_retrieve_response_code($answer) === 200;
+        $text = $is_published ? trim(wp_remote_retrieve_body($answer)) : '';
         if ($text !== '') {
-            $kept = ['host' => $headers['host'], 'text' => $text, 'until' => time() + TERMS_SECONDS];
-            update_option(ROBOTS, $kept, false);
+            $kept = ['text' => $text, 'until' => time() + TERMS_SECONDS];
+            update_option(ROBOTS, array_slice([$host => $kept] + $all, 0, MAX_HOSTS), false);
         }
     }
     return rtrim("$own\n{$kept['text']}") . "\n";
+}
+
+/** Register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */
+function activate(): void
+{
+    register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
 }
 
 /** Delete the options and transients, on each site of a network. */

@@ -86,10 +86,13 @@ async function terms(request, env, url) {
   try {
     const signal = AbortSignal.timeout(2000);
     const headers = { ...picked(request.headers, ["if-none-match"]), ...forwarded(request, env, url) };
-    return await fetch(env.LICENSING_URL + url.pathname, { headers, signal });
+    const answer = await fetch(env.LICENSING_URL + url.pathname, { headers, signal, redirect: "manual" });
+    // What another server answers, such as a login page, is not published as the site's terms.
+    if (/x-licensing-key/i.test(answer.headers.get("vary") ?? "")) return answer;
   } catch {
-    return unavailable("The terms could not be read.");
+    // as below
   }
+  return unavailable("The terms could not be read.");
 }
 
 const pathOf = (request) => uriOf(request).replace(/\?.*/s, "");

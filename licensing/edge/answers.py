@@ -37,6 +37,11 @@ MESSAGES = {
     Reason.QUOTA_EXCEEDED: "The quota for this is used up.",
     Reason.RATE_LIMIT_EXCEEDED: "This was asked for too often.",
 }
+# Of a refused token, on the page: readers have signed in, and know of no token.
+READER_TEXTS = {
+    InvalidToken.code: "Please sign in again.",
+    InsufficientScope.code: "Your access does not include this page.",
+}
 SECONDS_OF_A_DAY = 86_400
 MAX_BODY_IN_HEADER = 12 * 1024  # bytes; deploy/edge/nginx.conf takes 16 KiB of headers
 WOULD_HEADER = "X-Access-Would"
@@ -122,19 +127,13 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     if not isinstance(answer, Answer):
         raise answer
     status = refusal.status_code
-    headers = {
-        "X-Access-Id": answer.id or "",
-        "X-Access-Requester": encode_requester(answer.requester_id),
-        "X-Access-Reason": refusal.code,
-    }
+    headers = about_decision(answer) | {"X-Access-Reason": refusal.code}
     body = render_refusal(refusal.code, DENIED)  # the key is no concern of the visitor
     return EdgeAnswer(status, decision_headers(status, "deny", original) | headers, body, message=DENIED)
 
 
 def refuse_visit(refusal: Refusal, original: Original) -> EdgeAnswer:
-    """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment offer,
-    about which nothing was decided.
-    """
+    """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment."""
     reason = refusal_reason(refusal)
     if isinstance(refusal, ApiError):
         status, message, own_headers = refusal.status_code, refusal.message, refusal.headers
@@ -143,7 +142,8 @@ def refuse_visit(refusal: Refusal, original: Original) -> EdgeAnswer:
     headers = {**decision_headers(status, "deny", original), **own_headers, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
-    return EdgeAnswer(status, headers, render_refusal(reason, message), message=message, is_specific=True)
+    body, reader_text = render_refusal(reason, message), READER_TEXTS.get(reason)
+    return EdgeAnswer(status, headers, body, message=reader_text or message, is_specific=reader_text is None)
 
 
 def refusal_reason(refusal: Refusal) -> str:

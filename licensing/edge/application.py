@@ -34,6 +34,7 @@ from licensing.edge.answers import (
     WOULD_HEADER,
     EdgeAnswer,
     Refusal,
+    about_decision,
     ask_to_sign,
     build_answer,
     cache_seconds,
@@ -270,6 +271,8 @@ class ForwardApplication(CheckApplication):
             if not isinstance(answer, Answer) or answer.decision.allowed:
                 reply = self.reply_to(edge, answer, original)
                 return would_refuse(reply, refusal) if WOULD_HEADER in reply.headers else reply
+            denial = refuse_visit(refusal, original)  # a limit is used up, which is recorded
+            return replace(denial, headers=denial.headers | about_decision(answer))
         return refuse_visit(refusal, original)
 
     async def preview(self, account_id: str, check: Check, now: datetime) -> Answer | None:

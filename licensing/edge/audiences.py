@@ -46,6 +46,8 @@ def phrase_outcome(policy: CompiledPolicy | None, use: str) -> str:
         return "get the answer for unknown pages at {}"
     if always_allows(policy, use):  # they are verified, so what readers may do does not matter
         return "may use {}"
+    if always_allows(policy, use, within_limits=True):
+        return "may use {} within a rate limit"
     price = quote_price(policy, use)
     if price is not None:
         return f"pay {in_full(from_millionths(price.amount), price.currency)} for each access to {{}}"

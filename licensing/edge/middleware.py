@@ -20,6 +20,7 @@ from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.original import is_question
 from licensing.edge.publishing.documents import DOCUMENTS, site_at, tag_of, terms_of_site
 from licensing.edge.publishing.publication import Publication
+from licensing.sites.lookup import is_own_host
 
 MAX_AGE = 300  # seconds
 KEY_HEADER = "X-Licensing-Key"
@@ -55,13 +56,17 @@ class SiteDocuments:
         return self.get_response(request)
 
     def document(self, request: HttpRequest) -> HttpResponse | None:
-        """Return the document, or a plain 404 if it would be empty; None if the host has no site."""
+        """Return the document, or a plain 404 if it would be empty.
+
+        Without a site, proxies get the same 404, and everybody else None.
+        """
         requested_host = self.requested_host(request)
         host = host_of_header(requested_host)
         key = request.headers.get(KEY_HEADER)
         site = site_at(host, key) if host is not None else None
         if host is None or site is None:
-            return None
+            is_for_proxy = key is not None and host is not None and not is_own_host(host)
+            return no_terms() if is_for_proxy else None
         netloc = netloc_with_port(host, requested_host)
         publication = Publication(
             netloc,
@@ -73,11 +78,10 @@ class SiteDocuments:
         write, media_type = DOCUMENTS[request.path]
         body = write(publication)
         if body is None:
-            return HttpResponse(NO_TERMS, status=404, content_type="text/plain; charset=utf-8")
+            return no_terms()
         response = unless_known(request, body, media_type)
         scope = "public" if key is None else "private"  # with a key, the document depends on the key's account
         response["Cache-Control"] = f"{scope}, max-age={MAX_AGE}"
-        patch_vary_headers(response, ["Host", KEY_HEADER])
         return response
 
     def requested_host(self, request: HttpRequest) -> str:
@@ -85,6 +89,10 @@ class SiteDocuments:
         if self.proxies.is_trusted_peer(request.META.get("REMOTE_ADDR", "")):
             return request.META.get("HTTP_X_FORWARDED_HOST") or host
         return host
+
+
+def no_terms() -> HttpResponse:
+    return HttpResponse(NO_TERMS, status=404, content_type="text/plain; charset=utf-8")
 
 
 def unless_known(request: HttpRequest, body: bytes, media_type: str) -> HttpResponse:
@@ -115,6 +123,7 @@ class ProxyQuestions:
     """Middleware that answers proxies' questions, and passes on all other requests.
 
     Documents, and errors in their place, leave without DOMAIN_WIDE: proxies pass them on under the publisher's host.
+    Proxies recognise them by their Vary.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -126,5 +135,6 @@ class ProxyQuestions:
             if request.path in DOCUMENTS:
                 for name in DOMAIN_WIDE:
                     response.headers.pop(name, None)
+                patch_vary_headers(response, ["Host", KEY_HEADER])
             return response
         return answer(ForwardApplication(gateway_of_request()), Exchange(request))

@@ -24,7 +24,7 @@ from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
 from licensing.edge.proxies.files import CRAWLERS
 from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
-from licensing.policies.offers import find_offers
+from licensing.policies.offers import price_at_stake
 from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 
@@ -130,10 +130,10 @@ def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
     requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
     ids = dict(requesters.values_list("pk", "requester_id"))
     for question in equal_questions(denials[:most], ids):
-        offer = next(find_offers(question.policy, question.facts), None)
-        if offer is not None:
-            amount = from_millionths(offer.price.amount * question.events)
-            by_requester[question.requester_id][offer.price.currency] += amount
+        price = price_at_stake(question.policy, question.facts)
+        if price is not None:
+            amount = from_millionths(price.amount * question.events)
+            by_requester[question.requester_id][price.currency] += amount
     sums = {requester: dict(prices) for requester, prices in by_requester.items()}
     return DenialPrices(sums, min(len(denials), most), len(denials) > most)
 

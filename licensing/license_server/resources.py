@@ -1,5 +1,7 @@
 """Resources that tokens are requested for: pages of a site and their published terms."""
 
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -11,6 +13,7 @@ from licensing.access.lookup.pages import page_by_rule
 from licensing.access.subjects import Item
 from licensing.edge.publishing.careless_parsers import arrange
 from licensing.edge.publishing.documents import terms_of_site
+from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms, terms_for
 from licensing.edge.publishing.rsl import NAMESPACE, render_licenses
@@ -20,10 +23,15 @@ from licensing.sites.pages import requested_page
 
 MAX_RESOURCE = 2048 + 300  # characters: origin and pattern
 MAX_LICENSE = 16 * 1024
+MAX_AUDIENCE = 2_000  # characters of a whole site's; a cookie takes about 4,000 of the token that has them
+WHOLE_SITE = "/*"
 
 
 class Unpublished(Exception):
-    """The resource has no published terms."""
+    """The resource has no published terms that a token could be for."""
+
+    def __init__(self, message: str = "No terms are published of this resource.") -> None:
+        super().__init__(message)
 
 
 class HostUnverified(Exception):
@@ -31,13 +39,13 @@ class HostUnverified(Exception):
 
 
 class Resource(Struct, frozen=True):
-    """The requested pages, represented by `item`; `is_pattern` if there may be many.
+    """The requested pages, represented by an item for each pattern; `is_pattern` if there may be many.
 
     `licenses` are the published ones, as XML.
     """
 
     audience: tuple[str, ...]
-    item: Item
+    items: tuple[Item, ...]
     licenses: list[str]
     is_pattern: bool
 
@@ -61,7 +69,7 @@ def canonical(text: str) -> str | None:
 
 
 def find_resource(account_id: str, url: str) -> Resource:
-    """Return the page or pattern of the account's sites that `url` names.
+    """Return the page or pattern of the account's sites that `url` names; with the path `/*` the whole site.
 
     A token names its host to whoever verifies it offline. So an account that has not proven the host gets none while
     another account has a site for it. Raises Unpublished and HostUnverified.
@@ -75,18 +83,22 @@ def find_resource(account_id: str, url: str) -> Resource:
     netlocs = [name if port is None else f"{name}{port[0]}".removesuffix(":") for name in hosts]
     requested = url.partition(netloc)[2].partition("#")[0] or "/"
     terms = terms_of_site(site)
-    published = next((term for term in arrange(terms) if term.url == requested), None)
+    entries = {term.url: term for term in arrange(terms)}
+    published = entries.get(requested)
     if published is not None and published.item is not None:
         return registered_page(account_id, published, netlocs, requested)
+    if published is None and requested == WHOLE_SITE:
+        return join_sections(list(restricted_sections(site, netlocs, entries)))
     rules = {text: rule for rule in site.ordered_rules for text in pattern_spellings(rule.pattern)}
     rule = rules.get(requested) or site.rule_table.most_specific(*requested_page(url).readings[0])
     resource_terms = published or terms_for(terms, requested)
     if resource_terms is None or (rule is None and resource_terms.item is None):
         raise Unpublished
     is_pattern = requested in rules
+    item = page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url]
     return Resource(
         audience=token_audience(netlocs, requested, is_pattern=is_pattern),
-        item=page_by_rule(site, rule, url) if is_pattern else find_pages(account_id, [url])[url],
+        items=(item,),
         licenses=render_licenses(resource_terms),
         is_pattern=is_pattern,
     )
@@ -121,9 +133,34 @@ def registered_page(account_id: str, published: Terms, netlocs: list[str], reque
         raise Unpublished
     return Resource(
         audience=token_audience(netlocs, requested.removesuffix("$"), is_pattern=False),
-        item=item,
+        items=(item,),
         licenses=render_licenses(published),
         is_pattern=False,
+    )
+
+
+def restricted_sections(site: Site, netlocs: list[str], entries: Mapping[str, Terms]) -> Iterator[Resource]:
+    """Yield the site's published patterns whose pages not everybody may read."""
+    for rule in site.ordered_rules:
+        pattern = pattern_spellings(rule.pattern)[0]
+        item = page_by_rule(site, rule, f"https://{site.host}{pattern}")
+        if pattern in entries and item.policy is not None and not always_allows(item.policy, READ):
+            audience = token_audience(netlocs, pattern, is_pattern=True)
+            yield Resource(audience, (item,), render_licenses(entries[pattern]), is_pattern=True)
+
+
+def join_sections(sections: list[Resource]) -> Resource:
+    """Return the sections as one resource. Raises Unpublished if there are none, or too many for a token."""
+    if not sections:
+        raise Unpublished
+    audience = dict.fromkeys(chain.from_iterable(section.audience for section in sections))
+    if sum(map(len, audience)) > MAX_AUDIENCE:
+        raise Unpublished("The site has too many sections for one token. Ask for one of its patterns.")
+    return Resource(
+        audience=tuple(audience),
+        items=tuple(chain.from_iterable(section.items for section in sections)),
+        licenses=list(chain.from_iterable(section.licenses for section in sections)),
+        is_pattern=True,
     )
 
 

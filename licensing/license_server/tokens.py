@@ -1,15 +1,17 @@
 """Issues and introspects licence tokens."""
 
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
 from licensing.access.charging.credits import covers_an_access
 from licensing.access.models import Algorithm
+from licensing.access.subjects import Item
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
@@ -61,8 +63,7 @@ def issue(client: LicenseClient, resource: Resource, issuer: str, now: datetime)
 
 def license_for(index: LicenseIndex, resource: Resource, now: datetime) -> HeldLicense:
     """Return the first valid licence that covers the resource or, for a pattern, part of it. Raises Unlicensed."""
-    item = resource.item
-    covering = index.covering(item.id, item.tags, item.policy_key)
+    covering = chain.from_iterable(index.covering(item.id, item.tags, item.policy_key) for item in resource.items)
     partial_terms = [term for term in index.terms if term.content_ids or term.tags or term.policies]
     for term in [*covering, *(partial_terms if resource.is_pattern else ())]:
         if term.is_valid(now):
@@ -71,10 +72,14 @@ def license_for(index: LicenseIndex, resource: Resource, now: datetime) -> HeldL
 
 
 def token_scope(held_license: HeldLicense, requester_id: str, resource: Resource, now: datetime) -> str:
-    """Return the uses, by their names in RSL, that the licence allows under the current policy."""
-    item = resource.item
-    facts = build_facts(build_standing([held_license], has_lapsed=False), now, requester_id, None, item.fact_values)
-    return " ".join(NAMES_IN_RSL[use] for use in USES if judge(item.policy, replace(facts, permission=use)).allowed)
+    """Return the uses, by their names in RSL, that the licence allows under all current policies of the resource."""
+    standing = build_standing([held_license], has_lapsed=False)
+
+    def is_opened(item: Item, use: str) -> bool:
+        facts = build_facts(standing, now, requester_id, use, item.fact_values)
+        return judge(item.policy, facts).allowed
+
+    return " ".join(NAMES_IN_RSL[use] for use in USES if all(is_opened(item, use) for item in resource.items))
 
 
 def introspect_token(token: str, account_id: str, client: LicenseClient | None, url: str | None, now: datetime) -> Any:

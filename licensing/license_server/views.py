@@ -139,8 +139,8 @@ def token(request: HttpRequest, parameters: Parameters) -> dict[str, Any]:
         raise OAuthError("invalid_license", f"license_type must be {RSL}.")
     try:
         resource = find_resource(client.account_id, url)
-    except Unpublished:
-        raise OAuthError("invalid_resource", "No terms are published of this resource.") from None
+    except Unpublished as unpublished:
+        raise OAuthError("invalid_resource", str(unpublished)) from None
     except HostUnverified:
         raise OAuthError("invalid_resource", HOST_UNVERIFIED) from None
     if not resource.has_license(terms):

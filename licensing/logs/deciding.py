@@ -38,7 +38,7 @@ from licensing.logs.lines import decision_key
 from licensing.logs.requests import Visit
 from licensing.policies import rate_limits
 from licensing.policies.modes import Mode
-from licensing.policies.offers import find_offers
+from licensing.policies.offers import price_at_stake
 from licensing.policies.rules import VISITOR, RateLimit
 from licensing.sites.identification import Identification
 from licensing.sites.models import Site
@@ -222,7 +222,7 @@ class Decider:
             counter = rate_limits.counter_key(rule, answer.facts)
             limit = Limit(counted_id or check.requester_id, policy, counter, rate_limit)
         is_at_stake = decision.observed and can_be_charged(check.requester_id)
-        offer = next(find_offers(answer.policy, answer.facts), None) if is_at_stake else None
+        price = price_at_stake(answer.policy, answer.facts) if is_at_stake else None
         has_licenses = requester.licenses is not None or (other is not None and other.licenses is not None)
         return Prepared(
             fields=(
@@ -240,7 +240,7 @@ class Decider:
             # A licence may begin at any time.
             until=now + RESOLUTION if has_licenses else next_change(page.policy, answer.facts),
             limit=limit,
-            price=None if offer is None else (offer.price.currency, from_millionths(offer.price.amount)),
+            price=None if price is None else (price.currency, from_millionths(price.amount)),
         )
 
     def count(self, decision: PastDecision, limit: Limit, moment: datetime) -> None:

@@ -65,6 +65,14 @@ def find_offers(policy: CompiledPolicy | None, facts: Facts) -> Iterator[Offer]:
         decided_types |= rule.license_types or frozenset()
 
 
+def price_at_stake(policy: CompiledPolicy | None, facts: Facts) -> Price | None:
+    """Return the price of the first offer; None without one, and for what is never charged, such as HEAD."""
+    if facts.waived:
+        return None
+    offer = next(find_offers(policy, facts), None)
+    return None if offer is None else offer.price
+
+
 def find_offer_of_rule(rule: Rule, policy: CompiledPolicy | None, facts: Facts) -> Offer | None:
     """Return the rule's offer; None if it has no price, or does not decide about who pays it."""
     if rule.price is None:

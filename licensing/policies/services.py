@@ -18,6 +18,7 @@ from licensing.policies.rules import parse_rules
 
 Fields = Mapping[str, object]  # validated fields of a policy
 VERSIONED = ("name", "description", "rules", "default_action", "mode", "tests")  # what a revision keeps of a policy
+MAX_NAMED = 10  # sites in an error
 
 
 def build_revision(policy: Policy) -> PolicyRevision:
@@ -154,19 +155,31 @@ def rollback_policy(policy: Policy, version: int) -> Policy:
     return write_version(locked, before, "policy.rolled_back")
 
 
+def uses_of(policy: Policy) -> list[str]:
+    """Return a sentence about the items that link to the policy, and one about the sites."""
+    uses = []
+    links = policy.content.of(policy.account_id).count()
+    if links:
+        subject = "1 content item still links" if links == 1 else f"{links} content items still link"
+        uses.append(f"{subject} to this policy.")
+    hosts = list(policy.site_rules.order_by("site__host").values_list("site__host", flat=True).distinct())
+    if len(hosts) == 1:
+        uses.append(f"The site {hosts[0]} still has rules with this policy.")
+    elif hosts:
+        further = f" and {len(hosts) - MAX_NAMED} more" if len(hosts) > MAX_NAMED else ""
+        uses.append(f"The sites {', '.join(hosts[:MAX_NAMED])}{further} still have rules with this policy.")
+    return uses
+
+
 @transaction.atomic
 def delete_policy(policy: Policy) -> None:
     """Soft-delete the policy. Raises InUse while content or a site links to it."""
     locked = Policy.objects.select_for_update().get(pk=policy.pk)
     if locked.deleted_at is not None:
         return
-    links = locked.content.of(locked.account_id).count()
-    if links:
-        subject = "1 content item still links" if links == 1 else f"{links} content items still link"
-        raise InUse(f"{subject} to this policy.")
-    site = locked.site_rules.values_list("site__host", flat=True).first()
-    if site is not None:
-        raise InUse(f"The site {site} still has rules with this policy.")
+    uses = uses_of(locked)
+    if uses:
+        raise InUse(" ".join(uses))
     locked.deleted_at = timezone.now()
     locked.save(update_fields=["deleted_at"])
     audit.record("policy.deleted", locked, locked.audited(), {})

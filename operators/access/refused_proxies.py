@@ -17,6 +17,7 @@ from operators.base.links import change_url, text_link
 from operators.base.times import shown_time
 
 NO_REFUSAL = f"none in the last {states.REFUSED_WITHIN // timedelta(hours=1)} hours"
+OWN_KEY = "Enter the site’s own key in the proxy’s file, or in WordPress’ wp-config.php"
 REFUSALS_END_AFTER = timedelta(minutes=2)  # a proxy that is visited each minute is refused at least as often
 
 
@@ -59,8 +60,8 @@ def refusals_at_sites(key: ApiKey) -> str:
 
 def reason_at_site(site: Site) -> str:
     if site.refused_key is None:
-        return f"{refused_proxies.UNKNOWN_KEY} Enter the site’s own key in the proxy’s file."
-    advice = f"Enter the site’s own key in the proxy’s file, or add {site.host} to the hosts of this one"
+        return f"{refused_proxies.UNKNOWN_KEY} {OWN_KEY}."
+    advice = f"{OWN_KEY}, or add {site.host} to the hosts of this one"
     key = ApiKey.objects.filter(pk=site.refused_key, account_id=site.account_id).first()
     if key is None:
         return f"{refused_proxies.OTHER_KEY} {advice}."

@@ -10,7 +10,7 @@ from accounts.models import Unknown
 from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
-from licensing.edge.observed import BROWSERS, PROGRAMS, ObservedFigures
+from licensing.edge.observed import BROWSERS, MAX_PRICED, PROGRAMS, ObservedFigures
 from licensing.edge.proxies.descriptions import describe as describe_pages
 from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
@@ -76,7 +76,8 @@ def anonymous_facts(counts: Counter[str]) -> list[tuple[str, str]]:
     named = (
         f"{counts[BROWSERS]:,} by browsers (people, or programs that pretend), {counts[PROGRAMS]:,} by other programs"
     )
-    return [("Anonymous among them", named)]
+    which = f" (of the newest {MAX_PRICED:,})" if counts.total() == MAX_PRICED else ""
+    return [("Anonymous among them", f"{named}{which}")]
 
 
 def proxy_files_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) -> HttpResponse:

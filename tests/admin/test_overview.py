@@ -162,6 +162,7 @@ def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clo
     note_refused_proxy(RefusedProxy("pub.example"), clock.now)
     seen = strip_tags(page(admin).content.decode())
     assert "A proxy asks about a site with an unknown key, or with one for other hosts." in seen
+    assert "in the proxy’s file, or in WordPress’ wp-config.php." in seen
     assert seen.index("The service does not know its key.") < seen.index("refused at the edge since")
     assert list(admin.get("/admin/accounts/apikey/?attention=refused").context["cl"].result_list) == [key]
     assert "last at 2026-03-04 12:30: This API key has been revoked." in strip_tags(

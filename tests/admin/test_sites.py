@@ -1,4 +1,5 @@
 import html
+from collections import Counter
 from decimal import Decimal
 from functools import partial
 
@@ -12,13 +13,13 @@ from accounts.keys.callers import Use, write_use
 from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
-from licensing.edge.observed import ObservedFigures
+from licensing.edge.observed import BROWSERS, PROGRAMS, ObservedFigures
 from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
 from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
 from operators.base.links import change_url
-from operators.catalogue.site_terms import observed_facts
+from operators.catalogue.site_terms import anonymous_facts, observed_facts
 from operators.staff.services import create_operator
 from tests import auditlog, factories
 from tests.admin.forms import open_form, submit
@@ -133,6 +134,13 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
     )
     assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
     assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
+
+
+def test_a_count_of_the_newest_anonymous_denials_says_so():
+    few = [("Anonymous among them", "9,053 by browsers (people, or programs that pretend), 946 by other programs")]
+    assert anonymous_facts(Counter({BROWSERS: 9_053, PROGRAMS: 946})) == few
+    [(_, newest)] = anonymous_facts(Counter({BROWSERS: 9_054, PROGRAMS: 946}))
+    assert newest.endswith("946 by other programs (of the newest 10,000)")
 
 
 def test_enforcing_says_how_many_anonymous_denials_may_be_of_people(admin, account):

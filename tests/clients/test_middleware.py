@@ -61,6 +61,7 @@ def test_a_subscriber_reads_what_others_are_offered_until_the_licence_is_revoked
     refused = site("/premium/a", who="org_acme")
     assert (refused.status, b"Buy a licence." in refused.body) == (402, True)
     assert refused.headers["www-authenticate"].startswith("License error=")
+    assert refused.headers["x-access-id"].startswith("dec_")
     assert site("/premium/a").status == 402
     assert site("/about").is_page
 

@@ -1,6 +1,4 @@
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,21 +8,11 @@ import pytest
 from content_access_licensing import Client
 
 from tests.clients.wordpress import HOST, SECRET, WordPress, log_in, wordpress
-from tests.faults.harness import Deployment, eventually
+from tests.clients.wordpress.blog import *  # noqa: F403 - the fixtures
+from tests.clients.wordpress.blog import newest_charge, opened
+from tests.faults.harness import eventually
 from tests.services import free_port
 
-FREE: Any = [{"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}]
-SOLD: Any = [
-    {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]},
-    {
-        "action": "allow",
-        "priority": 2,
-        "conditions": {"permission": "ai_training"},
-        "permissions": ["ai_training"],
-        "pricePerAccess": {"amount": "0.015", "currency": "USD"},
-    },
-    {"action": "deny", "conditions": {"default": True}, "message": "Buy a licence."},
-]
 BROWSER = {"Accept": "text/html,*/*;q=0.8"}
 OTHERS = """
     /premium/premium-post/2/ /premium/premium-post/feed/ /premium/premium-post?x /PREMIUM/premium-post/
@@ -57,43 +45,6 @@ OTHERS = """
     /?sitemap=none&p=%(number)s /premium/premium-post/?print=wp /premium/premium-post/?print=template_redirect
     /premium/none/?print=wp /premium/none/?print=template_redirect /premium/premium-post/3/?feed=rss2&withoutcomments=1
 """
-
-
-@pytest.fixture(scope="module")
-def client(running: Deployment) -> Iterator[Client]:
-    [(_, key, _)] = running.ask_shell("accounts", 1)
-    with Client(key, running.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def site(client: Client) -> str:
-    free, sold = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (FREE, SOLD))
-    rules: Any = [{"pattern": "/$", "policyId": free}, {"pattern": "/free/*", "policyId": free}]
-    rules += [{"pattern": f"{path}*", "policyId": free} for path in ("/about/", "/category/free/")]
-    rules.append({"pattern": "/premium/*", "policyId": sold})
-    made = client.create_site(
-        {"host": HOST, "mode": "enforce", "name": "The Daily", "unknown": "deny", "rules": rules}
-    )
-    client.create_license({"requesterId": "org_acme", "licenseType": "commercial"})
-    metered: Any = {"requesterId": "org_metered", "licenseType": "commercial"}
-    client.create_license({**metered, "pricePerAccess": {"amount": "0.05", "currency": "USD"}})
-    return str(made["id"])
-
-
-@pytest.fixture(scope="module")
-def blog(running, client, site, tmp_path_factory):
-    key = client.create_api_key(
-        {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
-    )
-    with wordpress(tmp_path_factory.mktemp("wordpress"), running.url, key["key"]) as made:
-        yield made
-
-
-@pytest.fixture
-def visit(blog: WordPress) -> Iterator[httpx.Client]:
-    with blog.client() as made:
-        yield made
 
 
 def test_people_read_what_is_free_and_licensees_what_is_sold(visit: httpx.Client):
@@ -201,19 +152,6 @@ def test_a_page_whose_permalink_has_no_path_is_closed_and_the_admin_says_why(
     assert "needs pretty permalinks" in visit.get("/wp-admin/edit.php?plain=1").text
 
 
-@contextmanager
-def opened(client: Client, site: str, *patterns: str, like: str = "/free/*") -> Iterator[None]:
-    """Add patterns with the policy of the pattern `like`."""
-    before = client.get_site(site)["rules"]
-    policy = next(rule["policyId"] for rule in before if rule["pattern"] == like)
-    added: Any = [{"pattern": pattern, "policyId": policy} for pattern in patterns]
-    client.update_site(site, {"rules": [*added, *before]})
-    try:
-        yield
-    finally:
-        client.update_site(site, {"rules": before})
-
-
 def test_a_post_decides_about_its_feed_too(visit: httpx.Client, client: Client, site: str):
     with opened(client, site, "/premium/premium-post/feed/"):
         feed = "/premium/premium-post/feed/?withoutcomments=1"
@@ -280,19 +218,6 @@ def test_nobody_is_asked_about_missing_pages_sitemaps_and_redirects(visit, clien
     assert next(client.list_decisions({"siteId": site}))["id"] == last
 
 
-def test_nobody_is_charged_for_what_has_no_text(visit, client, site):
-    answers = [("posts/99999", 404), ("nothing", 404), ("settings", 401), ("posts?per_page=0", 400), ("posts", 200)]
-    pages = [(f"/wp-json/wp/v2/{route}", status) for route, status in answers]
-    pages += [("/premium/premium-post/trackback/", 302), ("/none/none/feed/", 200), ("/feed/", 200)]
-    feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
-    with opened(client, site, "/wp-json/", *feeds, like="/premium/*"):
-        for path, status in pages:
-            query = {"subscriber": "org_metered"} | dict(httpx.URL(path).params)
-            reply = visit.get(path, params=query, follow_redirects=False)
-            charge = Decimal("0.05") if path in ("/wp-json/wp/v2/posts", "/feed/") else None
-            assert (path, reply.status_code, newest_charge(client)) == (path, status, charge)
-
-
 def test_plugins_that_answer_pages_themselves_are_asked_about(visit: httpx.Client):
     for page, action in itertools.product(("/premium/premium-post/", "/premium/none/"), ("wp", "template_redirect")):
         statuses = []
@@ -302,15 +227,12 @@ def test_plugins_that_answer_pages_themselves_are_asked_about(visit: httpx.Clien
         assert (page, action, statuses) == (page, action, [(402, False), (200, True)])
 
 
-def newest_charge(client: Client) -> Decimal | None:
-    charge = next(client.list_decisions({"requesterId": "org_metered"}))["charge"]
-    return None if charge is None else Decimal(charge["amount"])
-
-
 def test_the_terms_are_published(visit: httpx.Client):
     terms = visit.get("/license.xml")
     assert (terms.status_code, terms.headers["Content-Type"]) == (200, "application/rsl+xml")
     assert f"{HOST}/premium/" in terms.text
+    known = visit.get("/license.xml", headers={"If-None-Match": terms.headers["ETag"]})
+    assert (known.status_code, known.content) == (304, b"")
     assert visit.get("/.well-known/tdmrep.json").json()
     robots = visit.get("/robots.txt").text
     assert "/wp-admin/" in robots

@@ -11,15 +11,10 @@ import pytest
 from content_access_licensing import Client
 
 from tests.clients.wordpress import HOST, SECRET, WordPress, log_in, wordpress
+from tests.clients.wordpress.blog import *  # noqa: F403 - the fixtures
 from tests.faults.harness import Deployment, eventually
+from tests.faults.proxies.origin import Quiet, serving
 from tests.services import free_port
-
-
-@pytest.fixture(scope="module")
-def client(running: Deployment) -> Iterator[Client]:
-    [(_, key, _)] = running.ask_shell("accounts", 1)
-    with Client(key, running.url, http=httpx.Client(trust_env=False)) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +50,26 @@ def test_a_wrong_key_is_an_outage_whose_reason_is_logged(visit: httpx.Client, st
     log = stranger.log.read_text()
     assert log.count("cannot be used: invalid_api_key") == 1
     assert [text in log for text in ("cannot be reached", "service_unavailable", "svc_sk_x")] == [False] * 3
+
+
+class OtherServer(Quiet):
+    """A web server at the service's address, such as one for maintenance."""
+
+    status = 200
+
+    def serve(self) -> None:
+        body = b"User-agent: *\nDisallow: /\n" if self.path == "/robots.txt" else b"Please log in"
+        self.answer(self.status, body, Content_Type="text/html")
+
+
+def test_what_another_server_answers_is_not_published_as_the_terms(visit: httpx.Client, stranger: WordPress):
+    with serving(OtherServer) as other, stranger.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{other}"):
+        assert "Disallow: /\n" not in visit.get("/robots.txt").text
+        for OtherServer.status in (200, 404):
+            for path in ("/license.xml", "/.well-known/tdmrep.json"):
+                terms = visit.get(path)
+                assert (path, terms.status_code, terms.headers["Cache-Control"]) == (path, 503, "no-store")
+    assert "it answered 200, not as the licensing service" in stranger.log.read_text()
 
 
 def test_a_missing_constant_is_an_outage_too(visit: httpx.Client, admin: httpx.Client, stranger: WordPress):
@@ -111,6 +126,55 @@ def test_a_site_that_observes_refuses_nobody_though_the_key_is_for_another_host(
     assert page.headers["Cache-Control"] == "private"
 
 
+def test_each_host_has_the_mode_and_the_terms_of_its_own_site(
+    visit: httpx.Client, stranger: WordPress, client: Client
+):
+    """In an outage they are those of its own last answer, whichever host was asked last."""
+    modes = {"blog.example": "enforce", "de.blog.example": "observe"}
+    policy = client.create_policy(
+        {"name": "A", "rules": [{"action": "allow", "conditions": {"default": True}, "permissions": ["read"]}]}
+    )["id"]
+    for host, mode in modes.items():
+        rules: Any = [{"pattern": "/*", "policyId": policy}]
+        client.create_site({"host": host, "mode": mode, "rules": rules})
+    key = client.create_api_key(
+        {"name": "Both", "type": "secret", "permissions": ["access:check"], "allowedHosts": list(modes)}
+    )["key"]
+    down = f"http://127.0.0.1:{free_port()}"
+
+    def get(path: str, host: str) -> httpx.Response:
+        with stranger.configured(WP_HOME=f"http://{host}", WP_SITEURL=f"http://{host}"):
+            return visit.get(path, headers={"Host": host})
+
+    for order in (list(modes), list(reversed(modes))):
+        with stranger.configured(CONTENT_LICENSING_KEY=key):
+            for host in order:
+                assert (host, get("/free/free-post/", host).status_code) == (host, 200)
+                assert f"{host}/license.xml" in get("/robots.txt", host).text
+        with stranger.configured(CONTENT_LICENSING_KEY=key, CONTENT_LICENSING_URL=down):
+            for host, mode in modes.items():
+                status = 200 if mode == "observe" else 503
+                assert (order, host, get("/premium/premium-post/", host).status_code) == (order, host, status)
+                assert f"{host}/license.xml" in get("/robots.txt?later=400", host).text
+            assert get("/premium/premium-post/", "other.example").status_code == 503
+    other = client.create_api_key(
+        {"name": "Other", "type": "secret", "permissions": ["access:check"], "allowedHosts": ["other.example"]}
+    )["key"]
+    with stranger.configured(CONTENT_LICENSING_KEY=other):  # of the site that enforces, another host would be open
+        assert get("/premium/premium-post/", "new.example").status_code == 403
+
+
+def test_an_id_that_is_none_counts_as_an_unknown_visitor(visit: httpx.Client, stranger: WordPress, client: Client):
+    fields: Any = {"name": "Ids", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+    with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
+        for query in (f"subscriber={'a' * 300}", "subscriber[]=a", "subscriber=%20", "subscriber=%ff"):
+            page = visit.get(f"/free/free-post/?{query}")
+            assert (query, page.status_code, page.headers["X-Seen"]) == (query, 200, "anonymous,")
+    log = stranger.log.read_text()
+    assert "content_licensing_requester returned no id of up to 255 characters" in log
+    assert "Warning: Array to string" not in log
+
+
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
@@ -165,6 +229,28 @@ def test_the_admin_says_what_is_wrong_with_the_settings(admin: httpx.Client, str
         assert "WordPress is in the folder" not in admin.get("/wp-admin/edit.php").text
 
 
+def test_in_a_network_the_main_site_answers_the_terms_of_the_sites_in_folders(stranger: WordPress):
+    stranger.evaluated("""
+        require_once ABSPATH . 'wp-admin/includes/upgrade.php';
+        foreach ($GLOBALS['wpdb']->tables('ms_global') as $name => $table) {
+            $GLOBALS['wpdb']->$name = $table;
+        }
+        $permalinks = get_option('permalink_structure');
+        install_network();
+        populate_network(1, 'pub.example', 'ada@pub.example', 'The Daily', '/', false);
+        update_option('permalink_structure', $permalinks); // the network puts /blog before
+    """)
+    network = {"MULTISITE": "1", "SUBDOMAIN_INSTALL": "", "DOMAIN_CURRENT_SITE": HOST, "PATH_CURRENT_SITE": "/"}
+    with stranger.configured(**network, SITE_ID_CURRENT_SITE="1", BLOG_ID_CURRENT_SITE="1"):
+        shown = stranger.evaluated("""
+            $site = wp_insert_site(['domain' => 'pub.example', 'path' => '/zwei/', 'user_id' => 1]);
+            switch_to_blog($site);
+            echo ContentAccessLicensing\\folder(), implode(' ', ContentAccessLicensing\\problems());
+        """)
+    assert shown.startswith("/zwei")
+    assert "WordPress is in the folder" not in shown
+
+
 def test_a_plugin_that_is_deleted_leaves_nothing_behind(visit: httpx.Client, stranger: WordPress):
     def left() -> list[str]:
         names = "SELECT option_name FROM wp_options WHERE option_name LIKE '%content_licensing%'"
@@ -172,7 +258,10 @@ def test_a_plugin_that_is_deleted_leaves_nothing_behind(visit: httpx.Client, str
 
     statuses(visit)
     assert {"content_licensing_outage", "content_licensing_refuses_nobody"} <= set(left())
-    stranger.evaluated(
-        "require_once ABSPATH . 'wp-admin/includes/plugin.php'; uninstall_plugin('content-access-licensing.php');"
-    )
+    registered = 'echo wp_json_encode(get_option("uninstall_plugins"));'
+    assert "content-access-licensing.php" in stranger.evaluated(registered)
+    plugin = "require_once ABSPATH . 'wp-admin/includes/plugin.php'; "
+    stranger.evaluated(f"{plugin} deactivate_plugins('content-access-licensing.php');")
+    stranger.evaluated(f"{plugin} uninstall_plugin('content-access-licensing.php');")
     assert left() == []
+    assert stranger.evaluated(registered) == "[]"

@@ -25,6 +25,8 @@ console.log(
     denied: await visit(() => new Response("{}", { status: 402, headers: { "x-access-decision": "deny" } })),
     wrongKey: await visit(() => new Response("{}", { status: 401 })),
     down: await visit(() => new Response("", { status: 503 })),
+    terms: await visit(() => new Response("<rsl>", { headers: { vary: "Host, X-Licensing-Key" } }), "/license.xml"),
+    portalTerms: await visit(() => new Response("Please log in"), "/license.xml"),
     downElsewhere: await visit(() => new Response("", { status: 503 }), "/premium"),
   }),
 );

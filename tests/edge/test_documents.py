@@ -170,6 +170,17 @@ def test_with_too_many_items_and_patterns_the_patterns_promise_nothing(account, 
     assert uses_of(account, "/open/a", "/open/d") == [[], []]
 
 
+def test_a_proxy_of_a_deleted_site_gets_no_documents(account, site, settings):
+    settings.ALLOWED_HOSTS = ["licensing.example"]
+    key = {"X-Licensing-Key": factories.key_text(account)}
+    assert get(RSL, **key).status_code == 200
+    site.delete()
+    for path in (RSL, TDMREP):
+        reply = get(path, **key)
+        assert (reply.status_code, reply.headers["Content-Type"]) == (404, "text/plain; charset=utf-8")
+        assert get(path).status_code == 400  # nobody's host
+
+
 def test_a_host_that_two_accounts_have_gets_documents_by_the_key_alone(account, other_account, site):
     factories.site(other_account, {"/*": factories.policy(other_account, factories.ALLOW_ALL)}, host="pub.example")
     assert get(RSL).status_code in (400, 404)

@@ -15,13 +15,17 @@ DOMAIN_WIDE = {"strict-transport-security", "cross-origin-opener-policy", "refer
 )
 def test_documents_and_errors_in_their_place_have_no_headers_for_the_whole_host(account, path):
     factories.site(account, {"/premium/*": factories.policy(account)}, host="pub.example")
+    factories.site(account, {}, host="no-terms.example")
     for headers in (
         {"Host": "pub.example"},
         {"Host": "nobodys.example"},
+        {"Host": "no-terms.example"},
         {"Host": "pub.example", "X-Licensing-Key": "svc_sk_nope"},
     ):
         reply = Client().get(path, headers=headers, secure=True)
         assert (headers, DOMAIN_WIDE & {name.lower() for name in reply.headers}) == (headers, set())
+        varies = {name.strip() for name in reply.headers["Vary"].split(",")}
+        assert (headers, varies & {"Host", "X-Licensing-Key"}) == (headers, {"Host", "X-Licensing-Key"})
     own = Client().get("/v1/content", secure=True)
     assert {name.lower() for name in own.headers} >= DOMAIN_WIDE
 

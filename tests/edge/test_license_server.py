@@ -1,5 +1,4 @@
 from datetime import timedelta
-from typing import Any
 
 import jwt
 import pytest
@@ -14,7 +13,7 @@ from licensing.sites.models import Site
 from licensing.sites.services import set_verified
 from tests import factories
 from tests.edge.asking import LICENSED
-from tests.edge.tokens import ask_token, basic, introspect, published
+from tests.edge.tokens import ask_token, basic, claims_of, introspect, published
 
 
 @pytest.fixture
@@ -26,13 +25,6 @@ def licensed(account, site):
 @pytest.fixture
 def client(account, licensed):
     return factories.license_client(account)
-
-
-def claims_of(token: str) -> dict[str, Any]:
-    """Return a token's claims, verified with the published keys."""
-    keys = {one["kid"]: one for one in Client().get("/.well-known/jwks.json/platform").json()["keys"]}
-    key = jwt.PyJWK(keys[jwt.get_unverified_header(token)["kid"]])
-    return jwt.decode(token, key, algorithms=["ES256"], options={"verify_aud": False})
 
 
 def refused(reply):

@@ -5,7 +5,7 @@ import pytest
 
 from accounts.plans.services import update_account
 from licensing.edge import observed
-from licensing.policies.offers import find_offers
+from licensing.policies.offers import price_at_stake
 from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, told
@@ -65,11 +65,12 @@ def test_revenue_at_stake_sums_the_prices_of_observed_denials(ask, account, api,
     customer = f"Bearer {factories.key_text(account)}"
     for _ in range(3):
         ask("/premium/a", authorization=customer)
+        ask("/premium/a", authorization=customer, x_forwarded_method="HEAD")  # never charged
         ask("/premium/a", user_agent="GPTBot/1.0")  # proves nothing, so it could not pay
     for _ in range(2):
         ask("/premium/a")
     report = api.get("/v1/analytics/observed", period="7d")
-    assert (report["total"], report["truncated"]) == (8, False)
+    assert (report["total"], report["truncated"]) == (11, False)
     assert report["revenueAtStake"] == [{"amount": 0.75, "currency": "EUR"}]
     stakes = {one["id"].partition("_")[0]: one["revenueAtStake"] for one in report["byRequester"]}
     assert stakes == {"key": [{"amount": 0.75, "currency": "EUR"}], "unverified:gptbot": [], "anonymous": []}
@@ -92,9 +93,9 @@ def test_equal_denials_are_priced_together(ask, account, api, monkeypatch, condi
 
     def note_question(policy, facts):
         priced.append(facts)
-        return find_offers(policy, facts)
+        return price_at_stake(policy, facts)
 
-    monkeypatch.setattr(observed, "find_offers", note_question)
+    monkeypatch.setattr(observed, "price_at_stake", note_question)
     assert api.get("/v1/analytics/observed")["revenueAtStake"] == [{"amount": 1, "currency": "EUR"}]
     assert len(priced) == questions
 

@@ -81,6 +81,18 @@ def test_the_page_has_texts_of_rule_and_site_or_defaults(ask, site, api):
     assert page.tags == {"html", "head", "meta", "title", "style", "body", "main", "h1", "p", "a"}
 
 
+def test_a_reader_whose_sign_in_has_ended_reads_no_word_about_tokens(ask, site):
+    own = site({**READERS, "conditions": {"hasValidLicense": True}}, DENY)
+    sent = {"accept": BROWSER, "authorization": "License nope"}
+    assert Parsed(ask("/premium/a", **sent).content.decode()).text("p") == "Please sign in again."
+    plain = ask("/premium/a", authorization="License nope")
+    assert plain.error["message"] == "The licence token is malformed."
+    update_site(own, TEXTS)
+    ask("/premium/a")  # a decision reads the new texts
+    reply = ask("/premium/a", **sent)
+    assert (reply.status, Parsed(reply.content.decode()).text("p")) == (401, TEXTS["refusal_message"])
+
+
 def test_nginx_gets_the_body_in_a_header_and_others_do_not(ask, site, api):
     for accept in [BROWSER, "*/*"]:
         own = site({**DENY, "message": (ATTACK + "\r\nX-Evil: 1\n" + "&<🗞>" * 200)[:500]})

@@ -69,6 +69,17 @@ def test_a_token_whose_licence_has_ended_beside_an_invalid_price_closes_no_open_
 
 
 @pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
+def test_beside_a_used_up_limit_its_refusal_names_the_recorded_decision(ask, site, reason, sent):
+    site({**READERS, "rateLimit": {"requests": 1, "period": "day"}})
+    replies = [ask("/premium/a", **sent) for _ in range(2)]
+    assert [told(reply) for reply in replies] == [
+        (200, "allow", None),
+        (401 if reason == "invalid_token" else 400, "deny", reason),
+    ]
+    assert event(replies[1]).reason == "rate_limit_exceeded"
+
+
+@pytest.mark.parametrize(("reason", "sent"), IN_VAIN.items())
 def test_a_page_that_is_not_open_refuses_it_or_tells_that_it_would_as_the_mode_says(ask, site, reason, sent):
     site(LICENSED, factories.DENY_ALL)
     assert told(ask("/premium/a", **sent)) == (401 if reason == "invalid_token" else 400, "deny", reason)

@@ -51,6 +51,23 @@ def test_sentences_name_what_search_engines_may_use(site):
     assert sentences([], denies_unknown=True)[1][1] == "Search engines are refused at all other pages."
 
 
+def test_sentences_name_what_readers_may_use_within_a_limit(site):
+    limit = {"requests": 5, "period": "month", "per": "visitor"}
+    metered = {
+        "action": "allow",
+        "priority": 2,
+        "conditions": {"default": True},
+        "permissions": ["read"],
+        "rateLimit": limit,
+    }
+    [(_, readers), (_, search), *_] = sentences(
+        compiled_rules(site(articles=[LICENSEES, metered], premium=[LICENSEES])), denies_unknown=True
+    )
+    others = "and are refused at all other pages."
+    assert readers == f"Readers may use /articles/* within a rate limit, need a licence for /premium/* {others}"
+    assert search == f"Search engines need a licence for /articles/* and /premium/* {others}"
+
+
 def test_uses_whose_price_is_published_are_not_left_out(site):
     found = {one.pattern: one.message for one in lint_site(site(sold=[FOR_SALE, SEARCH_ONLY], closed=[LICENSEES]))
              if one.code == "stricter_than_policy"}  # fmt: skip

@@ -1,9 +1,11 @@
 """Shared helpers of the licence server tests."""
 
 from base64 import b64encode
+from typing import Any
 from urllib.parse import urlencode
 from xml.etree import ElementTree
 
+import jwt
 from django.test import Client
 
 FORM = "application/x-www-form-urlencoded"
@@ -40,3 +42,10 @@ def introspect(authorization, **fields):
     return Client().post(
         "/olp/introspect", urlencode(fields), content_type=FORM, headers={"Authorization": authorization}
     )
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    """Return a token's claims, verified with the published keys."""
+    keys = {one["kid"]: one for one in Client().get("/.well-known/jwks.json/platform").json()["keys"]}
+    key = jwt.PyJWK(keys[jwt.get_unverified_header(token)["kid"]])
+    return jwt.decode(token, key, algorithms=["ES256"], options={"verify_aud": False})

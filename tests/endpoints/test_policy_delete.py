@@ -26,3 +26,22 @@ def test_a_linked_policy_stays_until_nothing_links_to_it_and_its_decisions_outli
     assert api.delete(path).status == 200
     kept = api.get(f"/v1/access/decisions/{decision['id']}")
     assert (kept.status, kept["policyId"], kept["reason"]) == (200, policy.pk, "no_license")
+
+
+def test_the_refusal_names_items_and_sites_at_once(api, account, policy, item):
+    def message():
+        reply = api.delete(f"/v1/policies/{policy.pk}")
+        assert reply.status == 409
+        return reply.error["message"]
+
+    first = factories.site(account, {"/a/*": policy, "/b/*": policy}, host="a.example")
+    items, site = "1 content item still links to this policy.", "The site a.example still has rules with this policy."
+    assert message() == f"{items} {site}"
+    for number in range(10):
+        factories.site(account, {"/a/*": policy}, host=f"b{number}.example")
+    hosts = ", ".join(["a.example", *(f"b{number}.example" for number in range(9))])
+    assert message() == f"{items} The sites {hosts} and 1 more still have rules with this policy."
+    api.patch(f"/v1/content/{item.pk}", {"policyId": None})
+    first.delete()
+    hosts = ", ".join(f"b{number}.example" for number in range(10))
+    assert message() == f"The sites {hosts} still have rules with this policy."

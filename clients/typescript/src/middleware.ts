@@ -170,7 +170,7 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     // Answers about public files are no decisions.
     if (answer.headers.has("x-access-requester")) remember(page.host, answer.headers.has(MODE));
     if (answer.ok) return admitted(visit, answer);
-    const headers = picked(answer.headers, [...SHOWN, "content-type", "vary"]);
+    const headers = picked(answer.headers, [...SHOWN, "content-type", "vary", "x-access-id"]);
     headers.set("cache-control", "no-store");
     return refused(visit, answer.status, body, headers);
   };

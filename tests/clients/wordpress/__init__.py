@@ -84,7 +84,7 @@ class WordPress:
     def evaluated(self, code: str) -> str:
         """Return what the code prints in WordPress, as a plugin would run it."""
         (self.config.parent / "code.php").write_text(f"<?php\nrequire __DIR__ . '/wp-load.php';\n{code}\n")
-        return ran("php", self.config.parent / "code.php", cwd=self.config.parent)
+        return ran("php", self.config.parent / "code.php", cwd=self.config.parent, HTTP_HOST=HOST, REQUEST_URI="/")
 
     @contextmanager
     def configured(self, **constants: str | None) -> Iterator[None]:
@@ -178,7 +178,7 @@ def answers(client: httpx.Client) -> bool:
         return False
 
 
-def log_in(visit: httpx.Client) -> None:
+def log_in(visit: httpx.Client, name: str = "ada") -> None:
     visit.get("/wp-login.php")
-    login = visit.post("/wp-login.php", data={"log": "ada", "pwd": "secret", "testcookie": "1"})
+    login = visit.post("/wp-login.php", data={"log": name, "pwd": "secret", "testcookie": "1"})
     assert login.status_code == 302, login.text

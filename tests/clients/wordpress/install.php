@@ -4,7 +4,7 @@
  *
  * The categories are free and premium, and those named. The premium post has the secret, and so have a study and a memo.
  * The category free has a second post, /free/نص/.
- * The page /about/ is for everybody.
+ * The page /about/ is for everybody. Pager may edit pages, and scholar its own study, which is s2.
  */
 
 [, $folder, $socket, $secret] = $argv;
@@ -19,8 +19,8 @@ function wp_new_blog_notification()
 wp_install('The Daily', 'ada', 'ada@pub.example', true, '', 'secret');
 update_option('siteurl', 'http://pub.example');
 update_option('home', 'http://pub.example');
-update_option('active_plugins', ['content-access-licensing.php']);
 update_option('permalink_structure', '/%category%/%postname%/');
+activate_plugin('content-access-licensing.php');
 delete_option('rewrite_rules'); // the first visit makes them, once WordPress is installed
 foreach (['free', 'premium', ...array_slice($argv, 4)] as $name) {
     $text = $name === 'premium' ? "$secret<!--nextpage-->$secret, continued" : 'Everybody reads this.';
@@ -42,3 +42,22 @@ foreach (['page' => 'about', 'study' => 's1', 'memo' => 'm1'] as $type => $name)
     ]);
     echo "$name=$made\n";
 }
+foreach (['private', 'draft'] as $status) {
+    $made = wp_insert_post([
+        'post_title' => $status, 'post_name' => $status, 'post_content' => $secret, 'post_status' => $status, 'post_author' => 1,
+        'post_category' => [get_cat_ID('free')],
+    ]);
+    echo "$status=$made\n";
+}
+$rights = [
+    'pager' => ['read', 'edit_pages', 'edit_others_pages', 'edit_published_pages', 'publish_pages', 'upload_files'],
+    'scholar' => ['read', 'edit_studies', 'edit_published_studies'],
+];
+foreach ($rights as $name => $capabilities) {
+    add_role($name, $name, array_fill_keys($capabilities, true));
+    $users[$name] = wp_insert_user(['user_login' => $name, 'user_pass' => 'secret', 'role' => $name]);
+}
+wp_insert_post([
+    'post_type' => 'study', 'post_title' => 's2', 'post_name' => 's2', 'post_content' => $secret, 'post_status' => 'publish',
+    'post_author' => $users['scholar'],
+]);

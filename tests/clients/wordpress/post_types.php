@@ -3,7 +3,7 @@
 
 add_action('init', function () {
     $shown = ['public' => true, 'show_in_rest' => true, 'supports' => ['title', 'editor', 'comments']];
-    register_post_type('study', $shown);
+    register_post_type('study', $shown + ['capability_type' => ['study', 'studies'], 'map_meta_cap' => true]);
     register_post_type('memo', $shown + ['rewrite' => false]);
 });
 add_filter('post_link', fn ($url) => isset($_GET['lang']) ? add_query_arg('lang', 'de', $url) : $url);

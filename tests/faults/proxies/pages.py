@@ -83,3 +83,12 @@ def visited(port: int, path: str, agent: str = "Mozilla/5.0") -> bytes:
     with suppress(TimeoutError):
         return exchange(port, head.encode(), 6)
     return b""
+
+
+def reply_of(port: int, path: str, host: str = HOST, headers: str = "") -> bytes:
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: Mozilla/5.0\r\n{headers}Connection: close\r\n\r\n"
+    return exchange(port, head.encode())
+
+
+def status_of(reply: bytes) -> int:
+    return int(reply.split(b" ", 2)[1])

@@ -42,6 +42,7 @@ class Place:
     open_paths: str | None = None  # OPEN_PATHS of a Worker, instead of the suggested ones
     behind_cdn: bool = False  # visitors' addresses come in X-Forwarded-For, from 127.0.0.1
     behind_balancer: bool = False  # visitors' addresses come by the PROXY protocol, as from a load balancer
+    http_settings: str = ""  # of nginx' http block, which the file inherits
 
     def filled_in(self, name: str, *pairs: tuple[str, str]) -> str:
         """Return the file of deploy/edge with each first text replaced by the second."""
@@ -98,7 +99,7 @@ def nginx_arguments(at: Place, text: str) -> list[str]:
     file = at.written(
         "nginx.conf",
         f"daemon off;\nmaster_process off;\npid {at.directory}/pid;\nerror_log {at.directory}/error.log;\n"
-        f"events {{}}\nhttp {{ access_log off; {real_ip} {temporary} {text} }}\n",
+        f"events {{}}\nhttp {{ access_log off; {real_ip} {temporary} {at.http_settings} {text} }}\n",
     )
     return ["-c", file, "-p", str(at.directory)]
 
@@ -293,11 +294,17 @@ def status_at(at: Place, path: str) -> int:
 
 @contextmanager
 def running(
-    proxy: Proxy, at: Place, *, decides: bool = True, variables: Mapping[str, str] = MappingProxyType({})
+    proxy: Proxy,
+    at: Place,
+    *,
+    decides: bool = True,
+    is_restricted: bool = False,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[None]:
     """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
 
-    `decides`: whether the service can answer that request. `variables` are added to the environment.
+    `decides`: whether the service can answer that request. `is_restricted`: whether the proxy asks for a password.
+    `variables` are added to the environment.
     """
     log = at.directory / "output.log"
     with log.open("wb") as output:
@@ -316,6 +323,8 @@ def running(
             return not decides
         except ConnectionError:
             return False
+        if is_restricted:
+            return status == 401
         return status == 200 if decides else status != 404
 
     try:

@@ -4,8 +4,9 @@ import re
 
 import httpx
 
+from run import ROOT
 from tests.faults.proxies.origin import Quiet, serving
-from tests.faults.proxies.pages import FROM_THE_ORIGIN, exchange
+from tests.faults.proxies.pages import FROM_THE_ORIGIN, reply_of, status_of
 from tests.faults.proxies.programs import HOST, Place, running
 from tests.services import free_port
 
@@ -31,11 +32,6 @@ class Redirecting(Quiet):
             self.answer(301, Location=target)
 
 
-def reply_of(port: int, path: str, host: str = HOST, headers: str = "") -> bytes:
-    head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: Mozilla/5.0\r\n{headers}Connection: close\r\n\r\n"
-    return exchange(port, head.encode())
-
-
 def site_file(site: httpx.Client, site_id: str) -> str:
     """Return the site's file for nginx."""
     return site.get(f"/sites/{site_id}/proxy-config", params={"for": "nginx"}).json()["content"]
@@ -44,10 +40,6 @@ def site_file(site: httpx.Client, site_id: str) -> str:
 def key_of_proxy(site: httpx.Client) -> str:
     fields = {"name": "Proxy", "type": "secret", "permissions": ["access:check"]}
     return site.post("/api-keys", json=fields).json()["key"]
-
-
-def status_of(reply: bytes) -> int:
-    return int(reply.split(b" ", 2)[1])
 
 
 def test_nginx_serves_a_site_whose_hosts_have_253_characters(nginx, site, origin, tmp_path):
@@ -81,6 +73,16 @@ def test_the_origins_redirects_to_its_own_port_stay_at_the_visitors_address(ngin
     assert f"\r\nlocation: http://www.{HOST}/open/\r\n".encode() in replies["www"]
 
 
+def test_http_3_whose_host_nginx_does_not_show_as_a_header_is_served(nginx, server, publisher, origin, tmp_path):
+    shipped = (ROOT / "deploy" / "edge" / "nginx.conf").read_text()
+    over_http_3 = shipped.replace('map "$server_protocol $http_host"', 'map "HTTP/3.0 "')
+    assert over_http_3 != shipped
+    at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, generated=over_http_3)
+    with running(nginx, at):
+        statuses = [status_of(reply_of(at.port, "/open/a", host)) for host in (HOST, f"x{HOST}")]
+    assert statuses == [200, 421]
+
+
 def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens(nginx, site, origin, tmp_path):
     port = int(site.base_url.port or 0)
     licensed = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
@@ -109,7 +111,9 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
         "token": f"Cookie: a=b; licensing_token={token}\r\n",
         "forged": f"Cookie: licensing_token={token[:-4]}AAAA\r\n",
         "an id": "Cookie: licensing_token=subscribers\r\n",
-        "another authorization": f"Cookie: licensing_token={token}\r\nAuthorization: Basic YTpi\r\n",
+        "another authorization": f"Cookie: licensing_token={token}\r\nAuthorization: Bearer YTpi\r\n",
+        "a password": f"Cookie: licensing_token={token}\r\nAuthorization: Basic YTpi\r\n",
+        "a password alone": "Authorization: Basic YTpi\r\n",
     }
     try:
         with running(nginx, at):
@@ -127,6 +131,7 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
             ]
     finally:
         site.delete(f"/sites/{made['id']}").raise_for_status()
-    assert statuses == {"none": 402, "token": 200, "forged": 401, "an id": 402, "another authorization": 402}
+    refused = {"none": 402, "forged": 401, "an id": 402, "another authorization": 402, "a password alone": 402}
+    assert statuses == {**refused, "token": 200, "a password": 200}
     assert ("subscribers", None) in seen
     assert ("anonymous", {"allowed": False, "reason": "no_license"}) in seen

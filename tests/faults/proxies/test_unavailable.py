@@ -84,6 +84,16 @@ def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publis
                 assert FROM_THE_ORIGIN not in exchange(at.port, request)
 
 
+def test_what_another_server_answers_is_not_published_as_the_terms(proxy, origin, tmp_path):
+    if proxy.name not in ("caddy", "workerd"):
+        pytest.skip(f"{proxy.name} cannot decide by an answer's header.")
+    with serving() as other:  # as if the service's address were wrong
+        at = Place(EDGE_KEY, other, origin, free_port(), tmp_path)
+        with running(proxy, at, decides=False):
+            for path in ("/license.xml", "/.well-known/tdmrep.json"):
+                assert (path, is_served(at.port, path), status_at(at, path)) == (path, False, 503)
+
+
 @pytest.mark.parametrize("observes", [True, False], ids=["observes", "enforces"])
 def test_a_wrong_key_refuses_no_reader_of_open_pages(proxy, server, publisher, origin, tmp_path, observes):
     at = Place("svc_sk_wrong", server.port, origin, free_port(), tmp_path, keeps_open=not observes, observes=observes)

@@ -155,7 +155,7 @@ class Paywall:
                 shown.append(("cache-control", answer.headers[CACHE]))
             return Verdict(None, shown, facts=chosen(answer.headers, FACTS))
         kind = answer.headers.get("content-type", "text/plain; charset=utf-8")
-        own = [("content-type", kind), ("cache-control", "no-store"), *chosen(answer.headers, ("vary",))]
+        own = [("content-type", kind), ("cache-control", "no-store"), *chosen(answer.headers, ("vary", "x-access-id"))]
         return Verdict(answer.status_code, [*own, *shown], answer.content)
 
     def undecided(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
