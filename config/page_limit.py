@@ -7,8 +7,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import address_bucket, is_api, refuse_beyond
-from accounts.limits.windows import MINUTE, Consume, Window
+from accounts.limits.throttling import is_api, refuse_beyond
+from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
 from kit.http.client_addresses import get_client_address
 from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded
@@ -36,7 +36,7 @@ class PageLimitMiddleware:
             return self.get_response(request)
         session = self.session_of(request)
         try:
-            refuse_beyond(limiter.consume(self.consume_of_page(request, session)))
+            refuse_beyond(limiter.consume(self.page_hit(request, session)))
         except RateLimitExceeded as error:
             return HttpResponse(error_page(error), status=429, headers=error.headers)
         response = self.get_response(request)
@@ -50,11 +50,11 @@ class PageLimitMiddleware:
         cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
         return blake2b(cookie.encode(), digest_size=16).hexdigest() if cookie else ""
 
-    def consume_of_page(self, request: HttpRequest, session: str) -> Consume:
+    def page_hit(self, request: HttpRequest, session: str) -> Hit:
         if session in self.sessions:
-            return Consume(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * OPERATOR_FACTOR, MINUTE),))
+            return Hit(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * OPERATOR_FACTOR, MINUTE),))
         address = address_bucket(get_client_address(request))
-        return Consume(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
+        return Hit(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def remember_session(self, request: HttpRequest, session: str) -> None:
         """Remember an operator's session, or forget one that has ended."""

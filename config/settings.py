@@ -66,14 +66,6 @@ ADMIN_REQUIRE_TOTP = admin_settings.ADMIN_REQUIRE_TOTP
 if ADMIN_HOST:
     ALLOWED_HOSTS.append(ADMIN_HOST)
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
-CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether to verify crawlers by reverse DNS
-CRAWLER_LISTS = env_bool("CRAWLER_LISTS")  # whether to fetch the address lists that crawlers' operators publish
-
-# the longest that a decision may be cached
-EDGE_CACHE_SECONDS = env_int("EDGE_CACHE_SECONDS", 0, 60, least=0)
-DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
-LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
-BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
 
 SESSION_ENGINE = "operators.login.session_store"
 SESSION_COOKIE_SECURE = PUBLIC
@@ -185,6 +177,7 @@ ARCHIVE_ENDPOINT = database_settings.archive_endpoint()
 ARCHIVE_REGION = env("AWS_REGION")
 ARCHIVE_SECRETS = database_settings.archive_secrets()
 ARCHIVE_AFTER_DAYS = env_int("ARCHIVE_AFTER_DAYS", 0, 36_500, least=0)  # 0: `manage.py archive_events` removes nothing
+PAGE_RETENTION_DAYS = env_int("PAGE_RETENTION_DAYS", 400, 3_650)  # of the page report
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TOPOLOGIES = ("", "+sentinel", "+cluster")
@@ -219,10 +212,21 @@ CORS_EXPOSE_HEADERS = [
 
 DEPRECATIONS = env_parsed("DEPRECATIONS", deprecations.parse)  # docs/reference/versions.md
 
+SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
+
+# --- Decisions and the edge (docs/reference/edge.md) -----------------------------------------------------------------
+
+CRAWLER_DNS = env_bool("CRAWLER_DNS", "on")  # whether to verify crawlers by reverse DNS
+CRAWLER_LISTS = env_bool("CRAWLER_LISTS")  # whether to fetch the address lists that crawlers' operators publish
+
+# the longest that a decision may be cached
+EDGE_CACHE_SECONDS = env_int("EDGE_CACHE_SECONDS", 0, 60, least=0)
+DECISION_CACHE_SECONDS = env_int("DECISION_CACHE_SECONDS", 60, 86_400, least=0)
+LICENSE_TOKEN_SECONDS = env_int("LICENSE_TOKEN_SECONDS", 3_600, 86_400, least=60)  # validity of a licence token
+BASE_URL = env_url("BASE_URL", "http", "https").rstrip("/")  # issuer of signed decisions; by default the requested URL
+
 PAGE_PARAMETERS = env_list("PAGE_PARAMETERS")
 SAME_PAGE = env_parsed("SAME_PAGE", lambda _: SamePage.from_words(env_list("SAME_PAGE"), PAGE_PARAMETERS))
-
-SPECTACULAR_SETTINGS = openapi_settings.SPECTACULAR
 
 # --- Webhooks (docs/guides/webhooks.md) ------------------------------------------------------------------------------
 
@@ -231,7 +235,6 @@ SHARED_JOBS = True  # off in processes of `manage.py serve` that have one for ba
 WEBHOOKS_DELIVER = env_bool("WEBHOOKS_DELIVER", "on")  # off: `manage.py deliver_webhooks` runs elsewhere
 WEBHOOK_RETRY_SCHEDULE = env_seconds("WEBHOOK_RETRY_SCHEDULE", "0,5,300,1800,7200,18000,36000,50400,72000,86400")
 EVENT_RETENTION_DAYS = env_int("EVENT_RETENTION_DAYS", 30, 3_650)
-PAGE_RETENTION_DAYS = env_int("PAGE_RETENTION_DAYS", 400, 3_650)  # of the page report
 
 # --- What it says (docs/reference/observability.md) ------------------------------------------------------------------
 

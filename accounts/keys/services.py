@@ -1,8 +1,8 @@
 """Operations on API keys, for endpoints, commands and the admin."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack, cast
+from typing import NamedTuple, NotRequired, TypedDict, Unpack, cast
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -25,6 +25,7 @@ from accounts.keys.permissions import DEFAULTS
 from accounts.plans import epochs
 from accounts.plans.models import Account
 from kit.http.errors import Revoked, ValidationFailed
+from kit.values.json_values import Validated
 
 MAX_OVERLAP_SECONDS = 604_800
 CHANGEABLE_FIELDS = ["name", "allowed_ips", "allowed_hosts", "rate_limit", "expires_at"]
@@ -120,7 +121,7 @@ def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey])
     return key, text
 
 
-def change_bounds(bounds: Bounds, fields: Mapping[str, Any]) -> Bounds:
+def change_bounds(bounds: Bounds, fields: Validated) -> Bounds:
     """Return the bounds with those that the fields give."""
     return cast(Bounds, {name: fields.get(name, value) for name, value in bounds.items()})
 
@@ -150,7 +151,7 @@ def check_may_see_keys(grant: Grant, keys: Iterable[IssuedKey]) -> None:
 
 
 @transaction.atomic
-def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant | None = None) -> ApiKey:
+def update_api_key(key: ApiKey, fields: Validated, *, changed_by: Grant | None = None) -> ApiKey:
     """Change a key's name, addresses, hosts, rate limit or expiry, effective with the next request.
 
     If a key makes the change (`changed_by`), it may not set bounds beyond its own or widen a key that it could not
@@ -170,7 +171,7 @@ def update_api_key(key: ApiKey, fields: Mapping[str, Any], *, changed_by: Grant 
     return keys[key.pk]
 
 
-def change_key(key: ApiKey, fields: Mapping[str, Any], changer: ApiKey | None) -> audit.Change | None:
+def change_key(key: ApiKey, fields: Validated, changer: ApiKey | None) -> audit.Change | None:
     """Change the key in memory by the rules of update_api_key; return the change, or None if nothing changed.
 
     An error leaves the key unchanged.

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from accounts.events import recording
 from accounts.events.types import LIMIT_REACHED
-from accounts.limits.windows import ACCOUNT, AT_EDGE, Consume
+from accounts.limits.windows import ACCOUNT, AT_EDGE, Hit
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -74,12 +74,12 @@ def first_time(*key: object) -> bool:
     return True
 
 
-def note_use(consume: Consume, counts: Sequence[int], now: int) -> None:
+def note_use(hit: Hit, counts: Sequence[int], now: int) -> None:
     """Queue an event if a plan, or its meter at the edge, is nearly used up. Requests without a key have no plan."""
-    kind, colon, account_id = consume.bucket.partition(":")
+    kind, colon, account_id = hit.bucket.partition(":")
     if (scope := SCOPES.get(kind + colon)) is None:
         return
-    for window, used in zip(consume.windows, counts, strict=True):
+    for window, used in zip(hit.windows, counts, strict=True):
         limit, seconds = window.limit, window.seconds
         percent = 100 if used >= limit else 80
         if (

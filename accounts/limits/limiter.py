@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from accounts.limits.events import note_use
 from accounts.limits.redis_counters import RedisCounters, connect
 from accounts.limits.redis_servers import Fault, RedisAddress
-from accounts.limits.windows import Consume, Consumed, Group, LimitState, ProcessCounters
+from accounts.limits.windows import Consumed, Group, Hit, LimitState, ProcessCounters
 
 Counters = ProcessCounters | RedisCounters
 
@@ -32,40 +32,40 @@ class Limiter:
                     self.made = RedisCounters(RedisAddress(url)) if url else ProcessCounters()
         return self.made
 
-    def consume(self, consume: Consume) -> LimitState:
+    def consume(self, hit: Hit) -> LimitState:
         """Count one request and return the state of its limit."""
-        [state] = self.consume_many([consume])
+        [state] = self.consume_many([hit])
         return state
 
-    def consume_many(self, consumes: Sequence[Consume]) -> list[LimitState]:
+    def consume_many(self, hits: Sequence[Hit]) -> list[LimitState]:
         """Count simultaneous requests; those with the same bucket and windows pass in the given order."""
-        now, merged = int(time.time()), merge(consumes)
-        return build_states(consumes, merged, self.counters.consume(list(merged.values()), now), now)
+        now, merged = int(time.time()), merge(hits)
+        return build_states(hits, merged, self.counters.consume(list(merged.values()), now), now)
 
-    def for_event_loop(self) -> Callable[[Sequence[Consume]], Awaitable[list[LimitState]]]:
+    def for_event_loop(self) -> Callable[[Sequence[Hit]], Awaitable[list[LimitState]]]:
         """Return `consume_many` for one event loop, which needs no threads for Redis."""
         connection = connect(RedisAddress(settings.REDIS_URL))
 
-        async def consume_many(consumes: Sequence[Consume]) -> list[LimitState]:
+        async def consume_many(hits: Sequence[Hit]) -> list[LimitState]:
             counters, now = self.counters, int(time.time())
             if isinstance(counters, ProcessCounters):
-                return self.consume_many(consumes)
-            merged = merge(consumes)
+                return self.consume_many(hits)
+            merged = merge(hits)
             counted = await counters.count(connection, list(merged.values()), now)
-            return build_states(consumes, merged, counted, now)
+            return build_states(hits, merged, counted, now)
 
         return consume_many
 
-    def known_here(self, consume: Consume) -> LimitState:
+    def known_here(self, hit: Hit) -> LimitState:
         """Return the limit as this process knows it, without counting and without waiting for Redis."""
         counters = self.counters.fallback if isinstance(self.counters, RedisCounters) else self.counters
-        uncounted, now = [replace(consume, cost=0)], int(time.time())
+        uncounted, now = [replace(hit, cost=0)], int(time.time())
         [state] = build_states(uncounted, merge(uncounted), counters.consume(uncounted, now), now)
         return state
 
-    def look(self, consumes: Sequence[Consume]) -> list[list[int]]:
+    def look(self, hits: Sequence[Hit]) -> list[list[int]]:
         """Return the current counts of each consumer's windows, without counting."""
-        uncounted = [replace(consume, cost=0) for consume in consumes]
+        uncounted = [replace(hit, cost=0) for hit in hits]
         return [used for _, used in self.counters.consume(uncounted, int(time.time()))]
 
     def inspect(self) -> None:
@@ -82,38 +82,38 @@ class Limiter:
         return "this process"
 
 
-def merge(consumes: Sequence[Consume]) -> Mapping[Group, Consume]:
+def merge(hits: Sequence[Hit]) -> Mapping[Group, Hit]:
     """Merge those with the same bucket and windows, and add up their costs."""
-    merged: dict[Group, Consume] = {}
-    for consume in consumes:
-        group = consume.group
+    merged: dict[Group, Hit] = {}
+    for hit in hits:
+        group = hit.group
         first = merged.get(group)
-        merged[group] = consume if first is None else replace(first, cost=first.cost + consume.cost)
+        merged[group] = hit if first is None else replace(first, cost=first.cost + hit.cost)
     return merged
 
 
 def build_states(
-    consumes: Sequence[Consume], merged: Mapping[Group, Consume], counted: Sequence[Consumed], now: int
+    hits: Sequence[Hit], merged: Mapping[Group, Hit], counted: Sequence[Consumed], now: int
 ) -> list[LimitState]:
     """Return the state of each limit, given the counts of its whole group."""
     by_group = dict(zip(merged, counted, strict=True))
     served = dict.fromkeys(by_group, 0)
     states = []
-    for consume in consumes:
-        group = consume.group
+    for hit in hits:
+        group = hit.group
         granted, before = by_group[group]
-        if consume.is_meter:
+        if hit.is_meter:
             allowed = True
-        elif consume.cost == 0:
-            allowed = all(count <= window.limit for window, count in zip(consume.windows, before, strict=True))
+        elif hit.cost == 0:
+            allowed = all(count <= window.limit for window, count in zip(hit.windows, before, strict=True))
         else:
-            allowed = served[group] + consume.cost <= granted
+            allowed = served[group] + hit.cost <= granted
         if allowed:
-            served[group] += consume.cost
+            served[group] += hit.cost
         used = [count + served[group] for count in before]
-        state = LimitState.from_counts(consume.windows, used, consume.at or now, allowed=allowed)
-        if state.is_near and consume.cost:
-            note_use(consume, used, now)
+        state = LimitState.from_counts(hit.windows, used, hit.at or now, allowed=allowed)
+        if state.is_near and hit.cost:
+            note_use(hit, used, now)
         states.append(state)
     return states
 

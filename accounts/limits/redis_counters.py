@@ -19,7 +19,7 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisClusterException
 
 from accounts.limits.redis_servers import CONSUME, Fault, RedisAddress, find_server_fault, find_topology_fault
-from accounts.limits.windows import Consume, Consumed, Group, ProcessCounters
+from accounts.limits.windows import Consumed, Group, Hit, ProcessCounters
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
@@ -75,10 +75,10 @@ class Connection:
         return {"": self.client}
 
     @traced("EVAL limits", system="redis")
-    async def run_script(self, consumes: Sequence[Consume], now: int) -> Sequence[Consumed]:
+    async def run_script(self, hits: Sequence[Hit], now: int) -> Sequence[Consumed]:
         """Count in one round trip to the server of these buckets. Raises one of ERRORS."""
         connection = await self.connected()
-        command = cast("tuple[bytes]", build_command(consumes, now))  # hiredis' stub names a tuple of one
+        command = cast("tuple[bytes]", build_command(hits, now))  # hiredis' stub names a tuple of one
         try:
             async with asyncio.timeout(self.seconds_to_wait):
                 await connection.send_packed_command(hiredis.pack_command(command), check_health=False)
@@ -120,21 +120,21 @@ class ClusterConnection:
         """Return the primaries by name."""
         return {node.name: node for node in self.client.get_primaries()}
 
-    async def divide(self, consumes: Sequence[Consume]) -> Mapping[str, Sequence[Consume]]:
+    async def divide(self, hits: Sequence[Hit]) -> Mapping[str, Sequence[Hit]]:
         """Return what each primary counts, by its name. Raises one of ERRORS if none has a bucket's slot."""
         await self.client.initialize()
-        shares: dict[str, list[Consume]] = defaultdict(list)
-        for consume in consumes:
-            node = cast(ClusterNode, self.client.get_node_from_key(redis_key(consume.bucket)))
-            shares[node.name].append(consume)
+        shares: dict[str, list[Hit]] = defaultdict(list)
+        for hit in hits:
+            node = cast(ClusterNode, self.client.get_node_from_key(redis_key(hit.bucket)))
+            shares[node.name].append(hit)
         return shares
 
     @traced("EVAL limits", system="redis")
-    async def run_script(self, consumes: Sequence[Consume], now: int) -> Sequence[Consumed]:
+    async def run_script(self, hits: Sequence[Hit], now: int) -> Sequence[Consumed]:
         """Do the same by a call for each bucket. MOVED and ASK, which the client follows, have counted nothing."""
         pipeline = self.client.pipeline()
-        for consume in consumes:
-            pipeline.execute_command(*build_command([consume], now))
+        for hit in hits:
+            pipeline.execute_command(*build_command([hit], now))
         try:
             replies = await pipeline.execute(raise_on_error=False)
             for reply in replies:
@@ -174,9 +174,9 @@ class RedisCounters:
         self.loop = asyncio.new_event_loop()
         Thread(target=self.loop.run_forever, name="limits", daemon=True).start()
 
-    def consume(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+    def consume(self, hits: Sequence[Hit], now: int) -> list[Consumed]:
         """Count for a thread."""
-        return self.run(self.count(self.connection, consumes, now))
+        return self.run(self.count(self.connection, hits, now))
 
     def run(self, work: Coroutine[object, object, R]) -> R:
         """Run a coroutine for a thread, once those of others have ended."""
@@ -187,30 +187,28 @@ class RedisCounters:
             return await work
 
     async def count(
-        self, connection: Connection | ClusterConnection, consumes: Sequence[Consume], now: int, server: str = ""
+        self, connection: Connection | ClusterConnection, hits: Sequence[Hit], now: int, server: str = ""
     ) -> list[Consumed]:
         """Count at one server, or at those of a Cluster; in this process if it does not answer."""
         try:
             if self.outages.since is None or self.outages.allows(server):
                 if isinstance(connection, ClusterConnection) and not server:
-                    return await self.count_in_cluster(connection, consumes, now)
-                counted = [(granted, used) for granted, used in await connection.run_script(consumes, now)]
+                    return await self.count_in_cluster(connection, hits, now)
+                counted = [(granted, used) for granted, used in await connection.run_script(hits, now)]
                 if self.outages.since is not None:
                     self.outages.note_success(server, connection.servers())
                 return counted
         except ERRORS as error:
             self.outages.note_failure(error, server)
-        fallbacks.inc(sum(consume.cost > 0 for consume in consumes))
-        return self.fallback.consume(consumes, now)
+        fallbacks.inc(sum(hit.cost > 0 for hit in hits))
+        return self.fallback.consume(hits, now)
 
-    async def count_in_cluster(
-        self, connection: ClusterConnection, consumes: Sequence[Consume], now: int
-    ) -> list[Consumed]:
+    async def count_in_cluster(self, connection: ClusterConnection, hits: Sequence[Hit], now: int) -> list[Consumed]:
         counted: dict[Group, Consumed] = {}
-        for server, share in (await connection.divide(consumes)).items():
+        for server, share in (await connection.divide(hits)).items():
             counts = await self.count(connection, share, now, server)
-            counted.update(zip([consume.group for consume in share], counts, strict=True))
-        return [counted[consume.group] for consume in consumes]
+            counted.update(zip([hit.group for hit in share], counts, strict=True))
+        return [counted[hit.group] for hit in hits]
 
     async def find_fault(self) -> Fault | None:
         """Inspect all servers, and note which of them answer. Returns None if none does."""
@@ -242,13 +240,13 @@ def redis_key(bucket: str, part: str = "") -> str:
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def build_command(consumes: Sequence[Consume], now: int) -> tuple[str | int | bytes, ...]:
+def build_command(hits: Sequence[Hit], now: int) -> tuple[str | int | bytes, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
     keys, buckets = [], []
-    for consume in consumes:
+    for hit in hits:
         limits = []
-        for window in consume.windows:
-            keys.append(redis_key(consume.bucket, window.part))
-            limits.append((NO_LIMIT if consume.is_meter else window.limit, window.seconds))
-        buckets.append((consume.cost, consume.at or now, limits))
+        for window in hit.windows:
+            keys.append(redis_key(hit.bucket, window.part))
+            limits.append((NO_LIMIT if hit.is_meter else window.limit, window.seconds))
+        buckets.append((hit.cost, hit.at or now, limits))
     return "EVAL", CONSUME, len(keys), *keys, msgpack.encode(buckets)

@@ -1,12 +1,10 @@
-"""Which limit a request counts against, and the 429 beyond it (docs/reference/api.md, Limits)."""
+"""Counts each request against its limits, shows them in headers, and refuses it beyond them with a 429."""
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 from django.http import HttpRequest, HttpResponse
-from msgspec.structs import replace
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
@@ -15,19 +13,17 @@ from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
-    ADDRESS,
-    AT_EDGE,
     DAY,
     HOUR,
     MINUTE,
     PUBLIC,
     PUBLIC_ADDRESS,
-    Consume,
     LimitState,
-    Window,
+    address_bucket,
     build_headers,
+    build_hit,
 )
-from kit.http.client_addresses import client_network, get_client_address
+from kit.http.client_addresses import get_client_address
 from kit.http.error_replies import error_response
 from kit.http.errors import MissingApiKey, RateLimitExceeded
 from kit.values.networks import Address
@@ -35,8 +31,6 @@ from kit.values.networks import Address
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
 
-ANONYMOUS = (Window(60, MINUTE),)
-PUBLIC_PER_ADDRESS = 60  # requests a minute with public keys, from one address
 PERIOD_NAMES = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -46,45 +40,6 @@ class CountedRequest(HttpRequest):
     """A request that has passed PlanThrottle."""
 
     limit_state: LimitState
-
-
-def address_bucket(address: Address | None) -> str:
-    """Return the bucket of an address; addresses of an IPv6 /64 share one."""
-    return f"{ADDRESS}{'unknown' if address is None else client_network(address)}"
-
-
-@lru_cache(maxsize=10_000)
-def plan_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
-    return Consume(f"{ACCOUNT}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
-
-
-@lru_cache(maxsize=10_000)
-def edge_consume(account_id: str, per_minute: int, per_day: int) -> Consume:
-    """Return what an edge request consumes: a meter, which never refuses a visitor."""
-    return Consume(f"{AT_EDGE}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), is_meter=True)
-
-
-def build_consume(grant: Grant | None, address: Address | None, cost: int = 1) -> Consume:
-    """Return what a request consumes: of its key's limits or, without a key, of its address's."""
-    if grant is None:
-        return Consume(address_bucket(address), ANONYMOUS, cost)
-    per_minute, per_day = grant.limits
-    if grant.is_public:
-        # Public keys have counters of their own, so that a web page's visitors take nothing from the account's secret
-        # keys: half of the plan's minute and day, and at least one request.
-        counter = f"{PUBLIC}:{address_bucket(address)}"
-        windows = (
-            Window(max(per_minute // 2, 1), MINUTE, PUBLIC),
-            Window(max(per_day // 2, 1), DAY, PUBLIC),
-            Window(PUBLIC_PER_ADDRESS, MINUTE, counter),
-        )
-        consume = Consume(f"{ACCOUNT}{grant.account_id}", windows)
-    else:
-        consume = plan_consume(grant.account_id, per_minute, per_day)
-    if grant.own_limit is not None:
-        own = Window(*grant.own_limit, f"key:{grant.key_id}")
-        consume = replace(consume, windows=(*consume.windows, own))
-    return consume if cost == consume.cost else replace(consume, cost=cost)
 
 
 def refuse_beyond(state: LimitState) -> None:
@@ -125,7 +80,7 @@ def known_limit(header: str, address: Address | None) -> LimitState:
 
     `header` is the Authorization header; empty if it is not known.
     """
-    return limiter.known_here(build_consume(known_grants.find(header, address), address))
+    return limiter.known_here(build_hit(known_grants.find(header, address), address))
 
 
 def state_before_authentication(request: HttpRequest) -> LimitState:
@@ -135,7 +90,7 @@ def state_before_authentication(request: HttpRequest) -> LimitState:
     """
     address = get_client_address(request)
     grant = known_grants.find(request.META.get("HTTP_AUTHORIZATION", ""), address)
-    return limiter.consume(build_consume(grant, address, cost=1 if grant is None else 0))
+    return limiter.consume(build_hit(grant, address, cost=1 if grant is None else 0))
 
 
 def note_grant(header: str, address: Address | None, grant: Grant | None) -> None:
@@ -157,7 +112,7 @@ class PlanThrottle(BaseThrottle):
             address = get_client_address(request._request)
             if view.authentication_classes:
                 note_grant(request.META.get("HTTP_AUTHORIZATION", ""), address, grant)
-            state = limiter.consume(build_consume(grant, address))
+            state = limiter.consume(build_hit(grant, address))
         cast(CountedRequest, request._request).limit_state = state
         refuse_beyond(state)
         return True
@@ -176,7 +131,7 @@ class RateLimitHeadersMiddleware:
         if is_api(request) and "X-RateLimit-Limit" not in response:  # checks have counted themselves
             state: LimitState | None = getattr(request, "limit_state", None)
             if state is None and not 400 <= response.status_code < 500:  # a server error, or a browser's preflight
-                state = limiter.consume(build_consume(None, get_client_address(request), cost=0))
+                state = limiter.consume(build_hit(None, get_client_address(request), cost=0))
             elif state is None:
                 state = state_before_authentication(request)
                 try:

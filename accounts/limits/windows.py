@@ -1,10 +1,15 @@
-"""Windows of limits, their state, and the headers that show it."""
+"""Windows of limits: which of them a request counts in (docs/reference/limits.md), their state, and its headers."""
 
 from collections.abc import Sequence
 from functools import lru_cache
 from threading import Lock
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from accounts.keys.authentication import Grant
+from kit.http.client_addresses import client_network
+from kit.values.networks import Address
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # Prefixes of buckets: of an account's plan, of its meter at the edge, and of an address without a key.
@@ -28,7 +33,7 @@ class Window(Struct, frozen=True, gc=False):
     part: str = ""
 
 
-Group = tuple[str, tuple[Window, ...]]  # bucket and windows of a Consume
+Group = tuple[str, tuple[Window, ...]]  # bucket and windows of a Hit
 
 
 class LimitState(Struct, frozen=True, gc=False):
@@ -64,7 +69,7 @@ class LimitState(Struct, frozen=True, gc=False):
         return cls(allowed, window.limit, remaining, reset, retry_after, windows, seconds, left, part, is_near)
 
 
-class Consume(Struct, frozen=True, gc=False):
+class Hit(Struct, frozen=True, gc=False):
     """A request to count `cost` in all windows of a bucket, or in none; 0 only checks the limits.
 
     A meter (`is_meter`) counts beyond its limits too, and never refuses. `at` (Unix seconds) chooses the windows to
@@ -89,6 +94,49 @@ class Consume(Struct, frozen=True, gc=False):
     def room(self, window: Window, used: int) -> int:
         """Return how much more may be counted in the window."""
         return self.cost if self.is_meter else window.limit - used
+
+
+ANONYMOUS = (Window(60, MINUTE),)
+PUBLIC_PER_ADDRESS = 60  # requests a minute with public keys, from one address
+
+
+def address_bucket(address: Address | None) -> str:
+    """Return the bucket of an address; addresses of an IPv6 /64 share one."""
+    return f"{ADDRESS}{'unknown' if address is None else client_network(address)}"
+
+
+@lru_cache(maxsize=10_000)
+def plan_hit(account_id: str, per_minute: int, per_day: int) -> Hit:
+    return Hit(f"{ACCOUNT}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)))
+
+
+@lru_cache(maxsize=10_000)
+def edge_hit(account_id: str, per_minute: int, per_day: int) -> Hit:
+    """Return what an edge request consumes: a meter, which never refuses a visitor."""
+    return Hit(f"{AT_EDGE}{account_id}", (Window(per_minute, MINUTE), Window(per_day, DAY)), is_meter=True)
+
+
+def build_hit(grant: Grant | None, address: Address | None, cost: int = 1) -> Hit:
+    """Return what a request consumes: of its key's limits or, without a key, of its address's."""
+    if grant is None:
+        return Hit(address_bucket(address), ANONYMOUS, cost)
+    per_minute, per_day = grant.limits
+    if grant.is_public:
+        # Public keys have counters of their own, so that a web page's visitors take nothing from the account's secret
+        # keys: half of the plan's minute and day, and at least one request.
+        counter = f"{PUBLIC}:{address_bucket(address)}"
+        windows = (
+            Window(max(per_minute // 2, 1), MINUTE, PUBLIC),
+            Window(max(per_day // 2, 1), DAY, PUBLIC),
+            Window(PUBLIC_PER_ADDRESS, MINUTE, counter),
+        )
+        hit = Hit(f"{ACCOUNT}{grant.account_id}", windows)
+    else:
+        hit = plan_hit(grant.account_id, per_minute, per_day)
+    if grant.own_limit is not None:
+        own = Window(*grant.own_limit, f"key:{grant.key_id}")
+        hit = replace(hit, windows=(*hit.windows, own))
+    return hit if cost == hit.cost else replace(hit, cost=cost)
 
 
 # The number of granted requests, and each window's count before.
@@ -135,12 +183,12 @@ class ProcessCounters:
         self.tidied_in = 0  # the minute of the last cleanup, which is too slow for every request
         self.buckets: dict[tuple[str, int], tuple[int, int]] = {}  # (counter, seconds) → (window number, count)
 
-    def consume(self, consumes: Sequence[Consume], now: int) -> list[Consumed]:
+    def consume(self, hits: Sequence[Hit], now: int) -> list[Consumed]:
         """Grant each consumer as much of its cost as all its windows allow, and count it in all of them."""
         with self.lock:
             if len(self.buckets) > self.MAX_BUCKETS and now // MINUTE != self.tidied_in:
                 self.tidy(now)
-            return [self.consume_one(consume, now) for consume in consumes]
+            return [self.consume_one(hit, now) for hit in hits]
 
     def tidy(self, now: int) -> None:
         self.tidied_in = now // MINUTE
@@ -148,16 +196,16 @@ class ProcessCounters:
         if len(self.buckets) > 10 * self.MAX_BUCKETS:
             self.buckets = {key: kept for key, kept in self.buckets.items() if not counts_address(key[0])}
 
-    def consume_one(self, consume: Consume, now: int) -> Consumed:
-        numbers, used, now = [], [], consume.at or now
-        for window in consume.windows:
-            number, count = self.buckets.get((consume.counter_name(window), window.seconds), (0, 0))
+    def consume_one(self, hit: Hit, now: int) -> Consumed:
+        numbers, used, now = [], [], hit.at or now
+        for window in hit.windows:
+            number, count = self.buckets.get((hit.counter_name(window), window.seconds), (0, 0))
             begun = now // window.seconds > number or number * window.seconds > now + MOST_AHEAD
             numbers.append(now // window.seconds if begun else number)
             used.append(0 if begun else count)
-        room = min(consume.room(window, count) for window, count in zip(consume.windows, used, strict=True))
-        granted = max(min(consume.cost, room), 0)
+        room = min(hit.room(window, count) for window, count in zip(hit.windows, used, strict=True))
+        granted = max(min(hit.cost, room), 0)
         if granted:
-            for window, number, count in zip(consume.windows, numbers, used, strict=True):
-                self.buckets[consume.counter_name(window), window.seconds] = (number, count + granted)
+            for window, number, count in zip(hit.windows, numbers, used, strict=True):
+                self.buckets[hit.counter_name(window), window.seconds] = (number, count + granted)
         return granted, used

@@ -6,7 +6,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import edge_consume, plan_consume
+from accounts.limits.windows import edge_hit, plan_hit
 from accounts.plans.models import Account
 
 NEAR_LIMIT_SHARE = Fraction(4, 5)
@@ -48,8 +48,8 @@ def plan_use(accounts: Sequence[Account]) -> dict[str, PlanUse]:
     """Return each account's use, in one round trip to Redis; without Redis, as counted by this process."""
     if not accounts:
         return {}
-    plans = [plan_consume(account.pk, *account.limits) for account in accounts]
-    meters = [edge_consume(account.pk, *account.edge_limits) for account in accounts]
+    plans = [plan_hit(account.pk, *account.limits) for account in accounts]
+    meters = [edge_hit(account.pk, *account.edge_limits) for account in accounts]
     counts = iter(limiter.look(plans + meters))
     plan_windows = [list(map(WindowUse, next(counts), account.limits)) for account in accounts]
     edge_windows = [list(map(WindowUse, next(counts), account.edge_limits)) for account in accounts]

@@ -1,7 +1,6 @@
 """Operations on webhook endpoints and events, for endpoints, commands and the admin."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -19,12 +18,13 @@ from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDeliv
 from kit.http.errors import InsufficientPermissions, ValidationFailed
 from kit.outbound.destinations import DestinationRefused, check_url
 from kit.rest.resources import find
+from kit.values.json_values import Validated
 
 MAX_ENDPOINTS = 50  # per account
 PRIVATE_HINT = " For development, the setting WEBHOOKS_ALLOW_PRIVATE=on allows it."
 
 
-def set_fields(endpoint: WebhookEndpoint, fields: Mapping[str, Any]) -> None:
+def set_fields(endpoint: WebhookEndpoint, fields: Validated) -> None:
     """Set the given fields. Raises ValidationFailed if the URL is not an allowed destination."""
     if "url" in fields:
         check_destination(fields["url"])

@@ -10,9 +10,9 @@ from accounts.viewsets import AccountViewSet
 from analytics import windows
 from analytics.ledger.due import book_charges
 from analytics.rates.conversion import check_currency
+from analytics.report_files import report_response
 from analytics.revenue.report import first_entry, revenue_report
 from analytics.revenue.serializers import RevenueReportSerializer, present
-from kit.rest.export import report_response
 from kit.values.currencies import CURRENCIES
 
 CURRENCY = OpenApiParameter(

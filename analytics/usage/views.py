@@ -9,8 +9,8 @@ from rest_framework.request import Request
 
 from accounts.viewsets import AccountViewSet
 from analytics import windows
+from analytics.report_files import report_response
 from analytics.usage.report import first_decision_hour, usage_report
-from kit.rest.export import report_response
 from kit.rest.fields import Id
 
 

@@ -1,4 +1,4 @@
-"""Lists and reports as CSV or JSON Lines, streamed in constant memory.
+"""Lists as files of CSV or JSON Lines, streamed in constant memory.
 
 Rows come in chunks. Each chunk has its own query that starts after the last row, so a slow client does not keep a
 transaction open.
@@ -6,13 +6,12 @@ transaction open.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from functools import partial
+from itertools import chain
 from time import process_time, sleep, thread_time
 from typing import TypeVar
 
-import orjson
 from django.http import StreamingHttpResponse
-from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Field, Serializer
@@ -20,6 +19,7 @@ from rest_framework.serializers import BaseSerializer, Field, Serializer
 from kit import statement_timeout
 from kit.http.errors import InvalidRequest
 from kit.http.rendering import render_json
+from kit.rest.csv_lines import BOM, csv_bytes, csv_lines
 from kit.storage.replica import Reading
 from kit.values.json_values import Rendered
 from kit.values.suggestions import did_you_mean
@@ -30,7 +30,7 @@ CSV, JSONL = "text/csv", "application/jsonl"
 FORMATS = {"json": "application/json", "csv": CSV, "jsonl": JSONL}
 ACCEPTED = {**{media: name for name, media in FORMATS.items()}, "application/x-ndjson": "jsonl"}
 CHUNK = 500  # rows, about 20 ms of CPU time
-BUSY = 20  # an export pauses when other threads use more than this fraction of the CPU time that it uses
+PAUSE_FACTOR = 20  # an export pauses when other threads use more than a 20th of the CPU time that it uses
 
 
 def wanted_format(query: Mapping[str, str], accept: str) -> str:
@@ -48,19 +48,19 @@ def wanted_format(query: Mapping[str, str], accept: str) -> str:
     return "json"
 
 
-def wants_bom(query: Mapping[str, str], form: str) -> bool:
+def wants_bom(query: Mapping[str, str], file_format: str) -> bool:
     """Return whether the parameter `bom` asks for a byte order mark. Raises InvalidRequest."""
     value = query.get("bom", "false")
     if value not in ("true", "false"):
         raise InvalidRequest("bom must be true or false.", param="bom")
-    if value == "true" and form != "csv":
+    if value == "true" and file_format != "csv":
         raise InvalidRequest("bom is for CSV files. Add format=csv, or leave out bom.", param="bom")
     return value == "true"
 
 
 def export(
     request: Request,
-    form: str,
+    file_format: str,
     name: str,
     columns: list[str],
     chunks: Iterable[Sequence[Row]],
@@ -69,20 +69,26 @@ def export(
     has_head: bool = True,
     has_bom: bool = False,
 ) -> StreamingHttpResponse:
-    """Stream the rows as a file called `name`; `form` is csv or jsonl, `columns` are those of the CSV.
+    """Stream the rows as a file called `name`; `file_format` is csv or jsonl, `columns` are those of the CSV.
 
     `has_bom` begins the CSV with a byte order mark, by which Excel recognises UTF-8.
 
     `chunks` are read through `reading`; the first before anything is sent, so that errors up to then become ordinary
     replies. `has_head=False` omits the CSV header, to continue an interrupted download.
     """
-    head = (BOM if has_bom else b"") + csv_bytes([columns]) if form == "csv" and has_head else b""
-    encode: Callable[[Sequence[Row]], bytes] = (lambda rows: csv_lines(rows, columns)) if form == "csv" else json_lines
+    head = b""
+    encode: Callable[[Sequence[Row]], bytes] = json_lines
+    if file_format == "csv":
+        encode = partial(csv_lines, columns=columns)
+        if has_head:
+            head = csv_bytes([columns])
+        if has_head and has_bom:
+            head = BOM + head
     content = iter(()) if request.method == "HEAD" else map(encode, while_wanted(iter(chunks)))
     first = head + next(content, b"")
-    media = f"{FORMATS[form]}; charset=utf-8"
+    media = f"{FORMATS[file_format]}; charset=utf-8"
     response = StreamingHttpResponse(chain([first], content), content_type=media, headers=reading.headers)
-    response["Content-Disposition"] = f'attachment; filename="{name}.{form}"'
+    response["Content-Disposition"] = f'attachment; filename="{name}.{file_format}"'
     response["Vary"] = "Accept"
     return response
 
@@ -125,95 +131,11 @@ def pause(spent: float, others: float) -> float:
 
     An idle process does not pause: sending a chunk takes other threads about a sixtieth of the time.
     """
-    return min(spent, max(0, BUSY * others - spent))
+    return min(spent, max(0, PAUSE_FACTOR * others - spent))
 
 
 def json_lines(rows: Sequence[Row]) -> bytes:
     return b"".join(render_json(row) + b"\n" for row in rows)
-
-
-# --- CSV -------------------------------------------------------------------------------------------------------------
-
-BOM = b"\xef\xbb\xbf"
-NUMBER = re.compile(r"[+-]?\d+(\.\d+)?").fullmatch
-FORMULA = tuple("=+-@＝＋－＠")
-# A spreadsheet that separates by `;` or tabs reads these within a quoted text, too.
-FORMULA_INSIDE = re.compile(rf"([;\t\r\n](?:[^\S\t\r\n]|\")*)(?=[{re.escape(''.join(FORMULA))}])")
-BARE = ("true", "false")
-HAS_SEPARATOR = re.compile(r"[;\t\r\n]").search
-Part = tuple[str, list[str]]  # a field, and its members that are columns; none: the field is one
-
-
-def csv_lines(rows: Sequence[Row], columns: list[str]) -> bytes:
-    """Encode rows as CSV (RFC 4180). A dotted column names a member of an object."""
-    return csv_bytes(zip(*(cells for part in parts_of(columns) for cells in cells_of(rows, part)), strict=True))
-
-
-def csv_bytes(rows: Iterable[Iterable[str]]) -> bytes:
-    """Encode cells as CSV. All texts are quoted, so that no other separator begins a cell in one."""
-    return "".join(f"{line_of(row)}\r\n" for row in rows).encode(errors="replace")  # lone surrogates
-
-
-def line_of(row: Iterable[str]) -> str:
-    return ",".join(map(quoted, row)) or '""'  # a single empty cell, since readers skip empty lines
-
-
-def quoted(text: str) -> str:
-    if not text or text in BARE or NUMBER(text):
-        return text
-    return '"' + text.replace('"', '""') + '"'
-
-
-def parts_of(columns: list[str]) -> list[Part]:
-    """Return the fields of columns in order."""
-    grouped = groupby((column.partition(".") for column in columns), key=lambda parts: parts[:2])
-    return [(name, [member for *_, member in group] if dot else []) for (name, dot), group in grouped]
-
-
-def cells_of(rows: Sequence[Row], part: Part) -> Iterator[list[str]]:
-    """Yield the cells of each column of a field. Most columns of a chunk have few values."""
-    name, members = part
-    values = [row.get(name) for row in rows]
-    if values.count(None) == len(values):
-        yield from [[""] * len(values)] * (len(members) or 1)
-    elif not members:
-        yield [cell(value) for value in values]
-    else:
-        objects = objects_of(values)
-        for member in members:
-            yield [cell(one.get(member)) for one in objects]
-
-
-def objects_of(values: Sequence[object]) -> list[Row]:
-    """Return the objects among the values; others become empty. Rows share JSON that is rendered already."""
-    rendered = {id(value): value for value in values if isinstance(value, orjson.Fragment)}
-    read = {key: orjson.loads(orjson.dumps(value)) for key, value in rendered.items()}
-    return [value if isinstance(value, dict) else read.get(id(value), {}) for value in values]
-
-
-def cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value if value[:1].isalnum() and not HAS_SEPARATOR(value) else harmless(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return harmless_inside(render_json(value).decode())
-
-
-def harmless_inside(text: str) -> str:
-    return FORMULA_INSIDE.sub(r"\1'", text)
-
-
-def harmless(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula. Numbers stay unchanged.
-
-    That is a text that begins like one, and what begins like one after a separator within the text.
-    """
-    text = harmless_inside(text)
-    if (text.lstrip().startswith(FORMULA) or text.startswith(("\t", "\r", "\n"))) and not NUMBER(text):
-        return f"'{text}"
-    return text
 
 
 def fields_of(serializer: type[BaseSerializer]) -> Iterable[tuple[str, Field]]:
@@ -236,43 +158,6 @@ def columns_of(serializer: type[BaseSerializer], *, without: frozenset[str] = fr
         nested = getattr(field, "fields", None)
         columns += [f"{name}.{inner}" for inner in nested] if nested else [name]
     return columns
-
-
-# --- Reports ---------------------------------------------------------------------------------------------------------
-
-
-def rows_of_report(report: Mapping[str, object]) -> list[Row]:
-    """Return a row for each list member and each object of a report; the column `list` names its origin."""
-    rows: list[Row] = []
-    for name, part in report.items():
-        if isinstance(part, list):
-            rows += [{"list": name, **member} for member in part]
-        elif isinstance(part, dict) and name == "summary":
-            rows.append({"list": name, **part})
-        elif isinstance(part, dict):  # the object byLicenseType
-            rows += [{"list": name, "id": key, "revenue": value} for key, value in part.items()]
-    return rows
-
-
-def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
-    """Return all columns that rows of the report may have."""
-    columns = ["list"]
-    for _, part in fields_of(serializer):
-        members = getattr(getattr(part, "child", part), "fields", {})
-        columns += [name for name in members if name not in columns]
-    return columns
-
-
-def report_response(
-    request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], Mapping[str, object]]
-) -> HttpResponseBase:
-    """Return the report in the requested format."""
-    form = wanted_format(request.query_params, request.headers.get("Accept", ""))
-    if form == "json":
-        return json_report(make)
-    reading = Reading()
-    chunks = [rows_of_report(reading.read(make))]
-    return export(request, form, name, columns_of_report(serializer), chunks, reading)
 
 
 def json_report(make: Callable[[], object]) -> Response:

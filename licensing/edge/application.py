@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accounts.limits.throttling import edge_consume
+from accounts.limits.windows import edge_hit
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.error_replies import as_api_error, forget_frames
@@ -94,10 +94,10 @@ class Edge(Sender):
 
     async def count(self) -> None:
         """Count the request towards the plan's edge quota, which refuses nothing."""
-        consume = edge_consume(self.grant.account_id, *self.grant.edge_limits)
+        hit = edge_hit(self.grant.account_id, *self.grant.edge_limits)
         if self.is_counted:
-            consume = replace(consume, cost=0)
-        self.limit_state = await self.callers.count(consume)
+            hit = replace(hit, cost=0)
+        self.limit_state = await self.callers.count(hit)
         self.is_counted = True
 
     def is_at_fault(self, error: ApiError) -> bool:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 from rest_framework.exceptions import ValidationError
 
 from kit.http.errors import ApiError, InvalidRequest
-from kit.rest.export import csv_bytes, harmless
+from kit.rest.csv_lines import csv_bytes, harmless
 from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.dates import Order
 from licensing.imports.files import RowFile, open_rows

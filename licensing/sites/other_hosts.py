@@ -26,7 +26,7 @@ def are_refused(account_id: str) -> bool:
     return Account.objects.filter(pk=account_id, unknown_host=Unknown.DENY).exists()
 
 
-def pages_of_other_hosts(account_id: str) -> str | None:
+def other_hosts_item_id(account_id: str) -> str | None:
     """Return the id of the item that visits are recorded under; None before the first visit."""
     return OtherHosts.objects.filter(account_id=account_id).values_list("pages_id", flat=True).first()
 
@@ -48,7 +48,7 @@ def keep_pages(account_id: str) -> None:
     """Create the item for visits, unless it exists or the account does not."""
     with turn_to_write(), transaction.atomic():
         account = Account.objects.select_for_update(no_key=True).filter(pk=account_id).first()
-        if account is None or pages_of_other_hosts(account_id) is not None:
+        if account is None or other_hosts_item_id(account_id) is not None:
             return
         now = timezone.now()
         pages = Content.objects.create(account=account, title=TITLE, created=now, updated=now, deleted_at=now)

@@ -6,8 +6,8 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
+from analytics.report_files import report_response
 from kit.http.errors import InvalidRequest
-from kit.rest.export import report_response
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.decimals import render_amount

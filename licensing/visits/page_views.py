@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
-from kit.rest.export import report_response
+from analytics.report_files import report_response
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.pages import with_https

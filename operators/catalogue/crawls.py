@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from msgspec import Struct
 
 from analytics.windows import Window
-from kit.rest.export import BOM, cell, csv_bytes
+from kit.rest.csv_lines import BOM, cell, csv_bytes
 from licensing.visits.crawler_report import By, CrawlerReport
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders

@@ -21,8 +21,7 @@ from django.forms import BaseForm
 from django.http import HttpResponse
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import address_bucket
-from accounts.limits.windows import Consume, Window
+from accounts.limits.windows import Hit, Window, address_bucket
 from kit.values.networks import Address
 from kit.values.numbers import count_text
 
@@ -43,21 +42,21 @@ def seconds_to_wait(username: str, address: Address | None, browser: str | None 
     `browser` is the id of this operator's known browser, if it is one.
     """
     if browser is not None:
-        return retry_after(Consume(bucket("browser", browser), PER_BROWSER))
+        return retry_after(Hit(bucket("browser", browser), PER_BROWSER))
     # In this order, so that an address over its limit does not use up the name's attempts.
-    wait = retry_after(Consume(f"login:{address_bucket(address)}", PER_ADDRESS))
+    wait = retry_after(Hit(f"login:{address_bucket(address)}", PER_ADDRESS))
     if wait is not None:
         return wait
-    return retry_after(Consume(bucket("name", username), PER_NAME))
+    return retry_after(Hit(bucket("name", username), PER_NAME))
 
 
 def seconds_to_wait_inside(user: User) -> int | None:
     """Count an attempt of a signed-in operator at a password or code. Returns the seconds to wait, or None."""
-    return retry_after(Consume(bucket("operator", str(user.pk)), PER_OPERATOR))
+    return retry_after(Hit(bucket("operator", str(user.pk)), PER_OPERATOR))
 
 
-def retry_after(consume: Consume) -> int | None:
-    state = limiter.consume(consume)
+def retry_after(hit: Hit) -> int | None:
+    state = limiter.consume(hit)
     if state.allowed:
         return None
     return state.retry_after or 1

@@ -9,7 +9,7 @@ from django.utils.html import strip_tags
 from accounts.keys.authentication import find_grant
 from accounts.keys.callers import Use, write_use
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import edge_consume, plan_consume
+from accounts.limits.windows import edge_hit, plan_hit
 from accounts.models import ApiKey
 from analytics.models import ExchangeRate
 from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy
@@ -172,16 +172,16 @@ def test_keys_with_which_a_proxy_is_refused_come_first(admin, account, busy, clo
 
 def test_accounts_near_or_above_their_limits_are_marked(admin, db):
     starter = factories.account("Small shop", plan="starter")
-    consume = plan_consume(starter.pk, *starter.limits)
+    hit = plan_hit(starter.pk, *starter.limits)
     for _ in range(48):
-        limiter.consume(consume)
+        limiter.consume(hit)
     for _ in range(2):
         text = page(admin).content.decode()
         assert "near its limit" in text
         assert "48 of 60" in text
-    consume = edge_consume(starter.pk, *starter.edge_limits)
+    hit = edge_hit(starter.pk, *starter.edge_limits)
     for _ in range(601):
-        limiter.consume(consume)
+        limiter.consume(hit)
     text = page(admin).content.decode()
     assert "over its plan at the edge" in text
     assert "601 of 600 at the edge" in text

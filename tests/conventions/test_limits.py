@@ -6,7 +6,8 @@ import pytest
 from accounts.keys import keytext
 from accounts.keys import services as accounts
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import plan_consume, thread_pool_owner
+from accounts.limits.throttling import thread_pool_owner
+from accounts.limits.windows import plan_hit
 from accounts.models import ApiKey
 from tests import factories
 from tests.client import ApiClient
@@ -225,7 +226,7 @@ def test_requests_take_threads_of_their_account_or_of_its_public_keys_until_thei
 
 
 def used(account):
-    [counts] = limiter.look([plan_consume(account.pk, *account.limits)])
+    [counts] = limiter.look([plan_hit(account.pk, *account.limits)])
     return counts
 
 

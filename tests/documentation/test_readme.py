@@ -67,3 +67,11 @@ def test_every_file_that_a_document_links_to_is_there(path: Path):
     links = re.findall(r"\]\(([^)#]+)", path.read_text())
     files = [link for link in links if not link.startswith(("http:", "https:", "mailto:"))]
     assert [link for link in files if not path.parent.joinpath(link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "page", ["CONTRIBUTING.md", "docs/contributing/development.md", "docs/explanation/architecture.md"]
+)
+def test_every_file_that_contributors_are_sent_to_is_there(page: str):
+    named = re.findall(r"`([a-z_]+/[\w/.-]+\.\w+)`", (ROOT / page).read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []

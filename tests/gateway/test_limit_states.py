@@ -6,7 +6,7 @@ from django.test import override_settings
 
 from accounts.limits import events
 from accounts.limits.limiter import Limiter
-from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, LimitState, ProcessCounters, Window
+from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Hit, LimitState, ProcessCounters, Window
 from tests.clock import Clock
 
 NOON = 20_000 * DAY + DAY // 2
@@ -55,42 +55,42 @@ def limiter() -> Limiter:
     return limiter
 
 
-def consume(bucket: str = "account:a", cost: int = 1) -> Consume:
-    return Consume(bucket, WINDOWS, cost)
+def hit(bucket: str = "account:a", cost: int = 1) -> Hit:
+    return Hit(bucket, WINDOWS, cost)
 
 
 def test_simultaneous_requests_of_a_caller_pass_in_order_until_its_limit(limiter: Limiter) -> None:
-    states = limiter.consume_many([consume(cost=8), consume("account:b"), consume(cost=3), consume(cost=2)])
+    states = limiter.consume_many([hit(cost=8), hit("account:b"), hit(cost=3), hit(cost=2)])
     assert [(state.allowed, state.remaining) for state in states] == [(True, 2), (True, 9), (False, 2), (True, 0)]
-    assert limiter.look([consume(), consume("account:b")]) == [[10, 10], [1, 1]]
+    assert limiter.look([hit(), hit("account:b")]) == [[10, 10], [1, 1]]
 
 
 def test_a_limit_that_is_only_read_is_not_counted(limiter: Limiter) -> None:
-    limiter.consume(consume(cost=9))
-    assert [limiter.known_here(consume()).remaining for _ in range(3)] == [1, 1, 1]
-    assert limiter.look([consume()]) == [[9, 9]]
+    limiter.consume(hit(cost=9))
+    assert [limiter.known_here(hit()).remaining for _ in range(3)] == [1, 1, 1]
+    assert limiter.look([hit()]) == [[9, 9]]
 
 
 def test_a_request_without_cost_passes_until_the_limit_is_exceeded(limiter: Limiter) -> None:
-    limiter.consume(consume(cost=10))
-    assert limiter.consume(consume(cost=0)).allowed
-    limiter.consume(Consume("account:a", WINDOWS, 1, is_meter=True))
-    assert not limiter.consume(consume(cost=0)).allowed
+    limiter.consume(hit(cost=10))
+    assert limiter.consume(hit(cost=0)).allowed
+    limiter.consume(Hit("account:a", WINDOWS, 1, is_meter=True))
+    assert not limiter.consume(hit(cost=0)).allowed
 
 
 def test_a_look_at_a_limit_that_others_have_used_announces_nothing(limiter: Limiter, clock: Clock) -> None:
-    limiter.counters.consume([consume(cost=9)], int(clock.timestamp()))
+    limiter.counters.consume([hit(cost=9)], int(clock.timestamp()))
     waiting = len(events.waiting)
-    assert limiter.consume(consume(cost=0)).is_near
+    assert limiter.consume(hit(cost=0)).is_near
     assert len(events.waiting) == waiting
 
 
 def test_without_redis_threads_and_the_event_loop_count_in_this_process(limiter: Limiter, clock: Clock) -> None:
     with override_settings(REDIS_URL="redis://127.0.0.1:9/0"):
         on_loop = limiter.for_event_loop()
-    [state] = asyncio.run(on_loop([consume(cost=4)]))
+    [state] = asyncio.run(on_loop([hit(cost=4)]))
     assert (state.remaining, limiter.state()) == (6, "this process")
-    assert limiter.consume(consume(cost=4)).remaining == 2
+    assert limiter.consume(hit(cost=4)).remaining == 2
 
 
 TWO_A_MINUTE = (Window(2, MINUTE), Window(5, DAY))
@@ -104,7 +104,7 @@ def counters(monkeypatch: pytest.MonkeyPatch) -> ProcessCounters:
 
 def use(counters: ProcessCounters, bucket: str, now: int, cost: int = 1) -> int:
     """Return how much of the cost is granted."""
-    [(granted, _)] = counters.consume([Consume(bucket, TWO_A_MINUTE, cost)], now)
+    [(granted, _)] = counters.consume([Hit(bucket, TWO_A_MINUTE, cost)], now)
     return granted
 
 

@@ -7,7 +7,7 @@ from redis import Redis
 
 from accounts.limits.redis_counters import Connection, RedisCounters, connect
 from accounts.limits.redis_servers import RedisAddress
-from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consume, Consumed, ProcessCounters, Window
+from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consumed, Hit, ProcessCounters, Window
 from tests.limits import forget_limits
 
 pytestmark = pytest.mark.skipif(not settings.REDIS_URL, reason="needs Redis")
@@ -20,17 +20,17 @@ WINDOWS = (
 )
 
 
-def batches(seed: int) -> list[tuple[list[Consume], int]]:
+def batches(seed: int) -> list[tuple[list[Hit], int]]:
     """Return what is wanted together, and when. Minutes pass, and sometimes the clock is set back."""
     random, now, made = Random(seed), NOON, []
     for _ in range(60):
         now += random.choice((0, 1, 20, MINUTE, -MINUTE, -MOST_AHEAD - 2 * MINUTE))
-        wanted: dict[object, Consume] = {}
+        wanted: dict[object, Hit] = {}
         for _ in range(random.randint(1, 6)):
             cost, at = random.randint(0, 4), random.choice((None, None, now + DAY))
             bucket = f"account:{random.choice('abc')}"
-            consume = Consume(bucket, random.choice(WINDOWS), cost, is_meter=random.random() < 0.1, at=at)
-            wanted.setdefault(consume.group, consume)
+            hit = Hit(bucket, random.choice(WINDOWS), cost, is_meter=random.random() < 0.1, at=at)
+            wanted.setdefault(hit.group, hit)
         made.append((list(wanted.values()), now))
     return made
 
@@ -59,24 +59,24 @@ def test_threads_and_the_event_loop_get_what_one_process_grants(counters: RedisC
 
 
 def test_the_event_loop_replaces_a_connection_that_was_closed_or_stalled(counters: RedisCounters) -> None:
-    consume = Consume("account:a", (Window(10, MINUTE),))
+    hit = Hit("account:a", (Window(10, MINUTE),))
     server = Redis.from_url(settings.REDIS_URL)
 
     async def count() -> list[Consumed]:
         connection = connect(counters.address)
         assert isinstance(connection, Connection)
-        counted = await counters.count(connection, [consume], NOON)
+        counted = await counters.count(connection, [hit], NOON)
         server.client_kill_filter(_type="normal")
         while connection.kept and not await connection.kept.can_read():
             await asyncio.sleep(0)  # until the event loop has read that the connection is closed
-        counted += await counters.count(connection, [consume], NOON)
+        counted += await counters.count(connection, [hit], NOON)
         assert counters.outages.since is None
 
         connection.seconds_to_wait = 0
-        counted += await counters.count(connection, [consume], NOON)
+        counted += await counters.count(connection, [hit], NOON)
         assert counters.outages.since is not None
         counters.outages.retry_at.clear()
-        counted += await counters.count(connection, [consume], NOON)
+        counted += await counters.count(connection, [hit], NOON)
         assert counters.outages.since is None
         await connection.close()
         return counted

@@ -43,8 +43,10 @@ class ListMixin(GenericViewSet[M]):
         all_rows = self.get_queryset() if queryset is None else queryset
         rows = self.filtered(all_rows)
         name = self.exportable.get(self.action)
-        form = wanted_format(self.request.query_params, self.request.headers.get("Accept", "")) if name else "json"
-        has_bom = wants_bom(self.request.query_params, form)
+        file_format = "json"
+        if name:
+            file_format = wanted_format(self.request.query_params, self.request.headers.get("Accept", ""))
+        has_bom = wants_bom(self.request.query_params, file_format)
         paginator = self.pager(all_rows)
         fields = self.fields_to_show()
 
@@ -53,7 +55,7 @@ class ListMixin(GenericViewSet[M]):
         def show(some: Iterable[M]) -> list[Rendered]:
             return [pick_fields(one, fields) for one in render(some)]
 
-        if name and form != "json":
+        if name and file_format != "json":
             # A file contains every match. Clients send their default `limit` and `count` with every list, and those
             # must not truncate a file; nobody sends a cursor by accident.
             parse_limit(self.request.query_params.get("limit"))
@@ -65,7 +67,9 @@ class ListMixin(GenericViewSet[M]):
             chunks = chunks_after(last, reading, paginator.following(rows, self.request, CHUNK), show)
             columns = columns_picked(columns_of(self.serializer_class), fields)
             is_whole = last is None
-            return export(self.request, form, name, columns, chunks, reading, has_head=is_whole, has_bom=has_bom)
+            return export(
+                self.request, file_format, name, columns, chunks, reading, has_head=is_whole, has_bom=has_bom
+            )
         if "after" in self.request.query_params:
             raise InvalidRequest("after is for files (format=csv or format=jsonl). Use cursor.", param="after")
         return paginator.page(rows, self.request, show, self.total)

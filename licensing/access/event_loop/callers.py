@@ -21,8 +21,8 @@ from accounts.keys.authentication import (
 from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
 from accounts.keys.models import FIND_BY_DIGEST_SQL
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import build_consume, known_limit, refuse_beyond
-from accounts.limits.windows import Consume, LimitState
+from accounts.limits.throttling import known_limit, refuse_beyond
+from accounts.limits.windows import Hit, LimitState, build_hit
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
 from kit.storage.microbatch import MicroBatch, Work
@@ -61,7 +61,7 @@ class Callers:
 
     def __init__(self, snapshot: Snapshot, calls: Calls) -> None:
         self.snapshot = snapshot
-        self.limits: MicroBatch[Consume, LimitState] | None = None
+        self.limits: MicroBatch[Hit, LimitState] | None = None
         if settings.REDIS_URL and not calls.in_request:
             self.limits = MicroBatch(limiter.for_event_loop(), gather=read_on)
         self.keys: MicroBatch[str, Grant | InvalidApiKey] = MicroBatch(
@@ -85,17 +85,17 @@ class Callers:
         known_grants.put(name, found)
         return found
 
-    def count(self, consume: Consume, work: Work | None = None) -> Awaitable[LimitState]:
+    def count(self, hit: Hit, work: Work | None = None) -> Awaitable[LimitState]:
         """Count against a limit. `work` runs while the shared call is under way (kit.storage.microbatch).
 
         Await it at once.
         """
-        return count_here(consume) if self.limits is None else self.limits.result_of(consume, work)
+        return count_here(hit) if self.limits is None else self.limits.result_of(hit, work)
 
     async def limit_of_address(self, address: Address | None) -> LimitState:
         """Return the address's limit, for replies sent before the caller's own limit is known."""
         try:
-            return await self.count(build_consume(None, address, cost=0))
+            return await self.count(build_hit(None, address, cost=0))
         except ServiceUnavailable:  # too many requests are waiting
             return known_limit("", address)
 
@@ -110,7 +110,7 @@ class Callers:
             grant = await self.read_grant(head.header(b"authorization"))
             grant.check()
             grant.check_address(head.address)
-            state = await self.count(build_consume(grant, head.address))
+            state = await self.count(build_hit(grant, head.address))
         except (ApiError, OperationalError, InterfaceError):
             return scope
         return {**scope, "grant": grant, "limit_state": state}
@@ -124,9 +124,9 @@ class Callers:
             self.uses.submit(proxy)
 
 
-async def count_here(consume: Consume) -> LimitState:
+async def count_here(hit: Hit) -> LimitState:
     """Count at once: in this process, which takes microseconds, or in a thread of Django."""
-    return limiter.consume(consume)
+    return limiter.consume(hit)
 
 
 async def read_on() -> None:
@@ -231,9 +231,9 @@ class Sender(GrantSteps):
 
     async def count(self) -> None:
         if self.is_counted:
-            state = await self.callers.count(build_consume(self.grant, self.address, cost=0))
+            state = await self.callers.count(build_hit(self.grant, self.address, cost=0))
         else:
-            state = await self.callers.count(build_consume(self.grant, self.address), self.prepare)
+            state = await self.callers.count(build_hit(self.grant, self.address), self.prepare)
         self.limit_state = state
         refuse_beyond(state)
         self.is_counted = True
@@ -246,5 +246,5 @@ class Sender(GrantSteps):
 
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)
-        self.limit_state = state = await self.callers.count(build_consume(None, self.address))
+        self.limit_state = state = await self.callers.count(build_hit(None, self.address))
         refuse_beyond(state)

@@ -1,7 +1,7 @@
 """Look up items with their compiled policies. It takes a fixed number of queries."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
@@ -26,7 +26,7 @@ from licensing.content.models import Content, Status
 from licensing.content.url_key import source_key
 from licensing.sites.lookup import find_sites
 from licensing.sites.models import Site
-from licensing.sites.other_hosts import are_refused, pages_of_other_hosts
+from licensing.sites.other_hosts import are_refused, other_hosts_item_id
 from licensing.sites.pages import Candidate, candidate_pages, requested_page
 
 MAX_PAGES = 30  # registered URLs that one requested URL may name; `?id=1&id=2&id=3` names three
@@ -79,9 +79,9 @@ def find_items(account_id: str, selectors: Iterable[Selector], epoch: int | None
             items["source", url] = replace(item, urls=names_of([keys[url]]))
     if values["page"]:
         items |= {("page", url): item for url, item in find_pages(account_id, values["page"], epoch).items()}
-    if values["elsewhere"] and (pages_id := pages_of_other_hosts(account_id)) is not None:
+    if values["elsewhere"] and (other_hosts_id := other_hosts_item_id(account_id)) is not None:
         for url in values["elsewhere"]:
-            items["elsewhere", url] = refused_page(pages_id, requested_page(url).address, is_elsewhere=True)
+            items["elsewhere", url] = refused_page(other_hosts_id, requested_page(url).address, is_elsewhere=True)
     return items
 
 
@@ -99,39 +99,44 @@ def find_pages(account_id: str, urls: Iterable[str], epoch: int | None = None) -
         url: page if (site := sites[url]) is None else page.at_hosts(site.hosts) for url, page in requested.items()
     }
     owned = PAGES.filter(account_id=account_id)
-    complete = {url: page.keys for url, page in pages.items() if page.is_complete}
-    keys = {url: url_keys for url, url_keys in complete.items() if not name_too_many(owned, url_keys)}
-    at: defaultdict[bytes, list[Content]] = defaultdict(list)
-    for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
-        at[bytes(row.page_key or b"")].append(row)
-    candidates = {
-        url: candidate_pages(pages[url], [row for key in url_keys for row in at.get(key, ())])
-        for url, url_keys in keys.items()
-    }
+    candidates = find_candidates(owned, pages)
     rows = {item.pk: item for matches in candidates.values() for _, item in matches if item is not None}
     items = dict(zip(rows, items_of(rows.values()), strict=True))
-    results: dict[str, Item] = {}
     unknown = {
         url
         for url in pages
         if sites[url] is None and any(item is None for _, item in candidates.get(url, [Candidate((), None)]))
     }
-    other_pages = pages_of_other_hosts(account_id) if unknown else None
+    other_hosts_id = other_hosts_item_id(account_id) if unknown else None
     is_refused = bool(unknown) and are_refused(account_id)
-    refused_pages = other_pages if is_refused else None
+    refused_id = other_hosts_id if is_refused else None
+    results: dict[str, Item] = {}
     for url, page in pages.items():
         site = sites[url]
-        if is_refused and other_pages is None and url in unknown:
+        if is_refused and other_hosts_id is None and url in unknown:
             continue  # absent until the item of other hosts exists
-        if url in keys and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
-            result = page_named_by(page, candidates[url], items, site, refused_pages)
+        if url in candidates and (site is None or site.rule_table.can_match(sum(map(len, page.readings)))):
+            result = page_named_by(page, candidates[url], items, site, refused_id)
         else:
-            result = page_of_no_policy(owned, page, site, refused_pages)
-        if result is None and other_pages is not None:
-            result = observed_page(other_pages, page.address, names_of(page.pages))
+            result = page_of_no_policy(owned, page, site, refused_id)
+        if result is None and other_hosts_id is not None:
+            result = observed_page(other_hosts_id, page.address, names_of(page.pages))
         if result is not None:
             results[url] = result
     return results
+
+
+def find_candidates(owned: QuerySet[Content], pages: Mapping[str, RequestedPages]) -> dict[str, list[Candidate]]:
+    """Return what each URL may name, with the rows of registered items. URLs with too many readings are absent."""
+    complete = {url: page.keys for url, page in pages.items() if page.is_complete}
+    keys = {url: url_keys for url, url_keys in complete.items() if not name_too_many(owned, url_keys)}
+    rows_by_key: defaultdict[bytes, list[Content]] = defaultdict(list)
+    for row in owned.filter(page_key__in=set(chain.from_iterable(keys.values()))):
+        rows_by_key[bytes(row.page_key or b"")].append(row)
+    return {
+        url: candidate_pages(pages[url], [row for key in url_keys for row in rows_by_key.get(key, ())])
+        for url, url_keys in keys.items()
+    }
 
 
 def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
@@ -143,7 +148,7 @@ def name_too_many(owned: QuerySet[Content], keys: list[bytes]) -> bool:
 
 
 def page_of_no_policy(
-    owned: QuerySet[Content], page: RequestedPages, site: Site | None, other_pages: str | None
+    owned: QuerySet[Content], page: RequestedPages, site: Site | None, refused_id: str | None
 ) -> Item | None:
     """Return a page without a policy, which is denied: its URL has too many readings to follow, or to match."""
     ranges = (Q(page_key__gte=half + bytes(HALF), page_key__lte=half + b"\xff" * HALF) for half in page.pages)
@@ -152,4 +157,4 @@ def page_of_no_policy(
         return replace(registered_page(items_of([row])[0], site, page.address, names), policy=None, policy_key=None)
     if site is not None:
         return replace(page_by_rule(site, None, page.address, names), is_open=False)
-    return None if other_pages is None else refused_page(other_pages, page.address, names)
+    return None if refused_id is None else refused_page(refused_id, page.address, names)

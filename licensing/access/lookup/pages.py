@@ -85,12 +85,12 @@ def page_named_by(
     candidates: Iterable[Candidate],
     items: Mapping[str, Item],
     site: Site | None,
-    other_pages: str | None,
+    refused_id: str | None,
     compiled: Compiled = compiled_policies.one,
 ) -> Item | None:
     """Return the page; `others` are further pages that the URL may name. None if it names none.
 
-    `items` are the candidates' by their ids, `other_pages` is the item of refused pages on hosts without a site.
+    `items` are the candidates' by their ids, `refused_id` is the item of refused pages on hosts without a site.
     """
     names = names_of(page.pages)
     named: dict[object, Item] = {}
@@ -102,8 +102,8 @@ def page_named_by(
             rule = site.rule_table.most_specific(*paths)
             if (key := rule.pk if rule is not None else None) not in named:
                 named[key] = page_by_rule(site, rule, page.address, names, compiled)
-        elif other_pages is not None and None not in named:
-            named[None] = refused_page(other_pages, page.address, names)
+        elif refused_id is not None and None not in named:
+            named[None] = refused_page(refused_id, page.address, names)
     if not named:
         return None
     first, *others = named.values()

@@ -21,7 +21,7 @@ from http_message_signatures import (
 )
 from msgspec import Struct
 
-from accounts.limits.windows import DAY, Consume, Window
+from accounts.limits.windows import DAY, Hit, Window
 from kit.http.header_limits import LIMITS
 from kit.outbound.destinations import DestinationRefused
 from licensing.access.event_loop.callers import Callers
@@ -158,7 +158,7 @@ class Signatures:
             raise InvalidSignature("The signature was used before.")
         self.nonces[name] = True
         if self.callers.limits is not None:
-            state = await self.callers.limits.submit(Consume(name, (Window(1, DAY),), at=expires))
+            state = await self.callers.limits.submit(Hit(name, (Window(1, DAY),), at=expires))
             if not state.allowed:
                 raise InvalidSignature("The signature was used before.")
 
