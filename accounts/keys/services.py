@@ -120,7 +120,7 @@ def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey])
     return key, text
 
 
-def change_bounds(bounds: Bounds, fields: Mapping[str, Any]) -> Bounds:
+def change_bounds(bounds: Bounds, fields: Mapping[str, object]) -> Bounds:
     """Return the bounds with those that the fields give."""
     return cast(Bounds, {name: fields.get(name, value) for name, value in bounds.items()})
 
