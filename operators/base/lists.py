@@ -1,7 +1,7 @@
 """Lists of the admin: bounded, sorted by a column only if that is cheap, and with filters that operators save."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -9,7 +9,7 @@ from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db import DataError
-from django.db.models import Model, QuerySet
+from django.db.models import Case, Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.functional import cached_property
@@ -93,6 +93,30 @@ class BoundedChangeList(ChangeList):
             self.full_result_count = self.result_count
 
 
+class TotalledList(AdminMixin[ModelT]):
+    """A mixin for ModelAdmins whose list has totals by currency above it."""
+
+    list_before_template = "operators/customers/total.html"
+    total_of: ClassVar[str]  # what is added up, such as "entries"
+    newest_booking_first: ClassVar[bool] = True
+
+    def shows_totals(self, request: HttpRequest) -> bool:
+        return True
+
+    def totals(self, changelist: BoundedChangeList) -> list[str]:
+        """Return the sum of all listed rows in each currency."""
+        raise NotImplementedError
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        response = super().changelist_view(request, extra_context)
+        context = getattr(response, "context_data", None) or {}
+        if "cl" in context and self.shows_totals(request):
+            changelist = context["cl"]
+            context["totals"] = None if changelist.paginator.has_more else self.totals(changelist)
+            context |= {"total_of": self.total_of, "newest": self.newest_booking_first}
+        return response
+
+
 class SavedFilters(AdminMixin[ModelT]):
     """A mixin for ModelAdmins whose operators can save a list's filters."""
 
@@ -129,6 +153,12 @@ class SavedFilters(AdminMixin[ModelT]):
             SavedFilter.objects.update_or_create(
                 user=signed_in(request), listed=self.opts.label_lower, name=name, defaults={"query": query}
             )
+
+
+def sums_in_words(rows: QuerySet[Model], amount: str | Case) -> list[str]:
+    """Return the sum of an amount in each currency."""
+    sums = rows.order_by().values("currency").annotate(total=Sum(amount)).order_by("currency")
+    return [in_units(row["total"], row["currency"]) for row in sums]
 
 
 def filter_query(query: QueryDict) -> str:

@@ -10,6 +10,7 @@ from analytics.ledger.due import book_due
 from analytics.models import BalanceChange, Payment
 from analytics.payments.models import MERGE_NOTE, PaymentKind
 from analytics.wallets.models import Grant, Wallet
+from analytics.wallets.units import ACCESS
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
@@ -59,16 +60,17 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
 def owed_fields(requester: Requester) -> dict[str, str]:
     """Return initial values of a payment's form: what is owed, if it is in one currency.
 
-    If nothing is owed, the currency is the one in which it was paid in advance, or the account's.
+    If nothing is owed, the currency is the one in which it was paid in advance, or ever charged, or the account's.
     """
-    balances = open_balances(requester)
-    debts = [(code, closing) for code, closing in balances if closing > 0]
-    if not debts:
-        return {"currency": balances[0][0] if len(balances) == 1 else requester.account.currency}
+    changes = BalanceChange.objects.filter(account=requester.account_id, requester=requester)
+    sums = dict(sums_of(changes).exclude(currency=ACCESS).values_list("currency", "debt"))
+    debts = [code for code, debt in sums.items() if debt > 0]
     if len(debts) > 1:
         return {}
-    [(code, closing)] = debts
-    return {"amount": editable_amount(closing), "currency": code}
+    if debts:
+        return {"amount": editable_amount(sums[debts[0]]), "currency": debts[0]}
+    used = [code for code, debt in sums.items() if debt] or list(sums)
+    return {"currency": used[0] if len(used) == 1 else requester.account.currency}
 
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:

@@ -113,10 +113,8 @@ class CustomerChangeList(BoundedChangeList):
         requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
         return [requesters[number] for number in numbers if number in requesters]
 
-    def total_balances(self) -> list[str] | None:
-        """Return what all these customers owe, and what they paid in advance; None if they are too many."""
-        if self.paginator.has_more:
-            return None
+    def total_balances(self) -> list[str]:
+        """Return what all these customers owe, and what they paid in advance."""
         balances: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
         for row in self.sums:
             balances[row["debt"] < 0, row["currency"]] += row["debt"]

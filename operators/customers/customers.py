@@ -32,7 +32,7 @@ from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import link_to, list_url, with_copy_button
-from operators.base.lists import right, time_column
+from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
@@ -70,7 +70,9 @@ def amount_column(title: str, name: str, empty: str = "none") -> Callable[[objec
 
 
 @admin.register(Requester)
-class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, ListExport[Requester]):
+class RequesterAdmin(
+    TotalledList[Requester], RecentFigures[Requester], CustomerChanges, RefundPage, ListExport[Requester]
+):
     subject_kind = "requester"
     licenses_title = "Licences"
     no_licenses = "No licence was ever issued."
@@ -96,7 +98,8 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
     )  # fmt: skip
     first_seen = time_column("First seen", "created")
     actions_list = ("add_customer", "export_items")
-    list_before_template = "operators/customers/total.html"
+    total_of = "balances"
+    newest_booking_first = False
     export_name = "customers"
     export_serializer = RequesterProfileSerializer
     export_columns = (
@@ -145,13 +148,14 @@ class RequesterAdmin(RecentFigures[Requester], CustomerChanges, RefundPage, List
         return [{**profile, **row} for requester, profile in profiles for row in figures[requester.pk].exported_rows()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """Show the list with what its customers owe together."""
         book_due(None)
-        response = super().changelist_view(request, extra_context)
-        context = getattr(response, "context_data", None) or {}
-        if "cl" in context and "owes" not in self.hidden_columns(request):
-            context |= {"total_of": "balances", "totals": context["cl"].total_balances()}
-        return response
+        return super().changelist_view(request, extra_context)
+
+    def shows_totals(self, request: HttpRequest) -> bool:
+        return "owes" not in self.hidden_columns(request)
+
+    def totals(self, changelist: CustomerChangeList) -> list[str]:
+        return changelist.total_balances()
 
     def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))

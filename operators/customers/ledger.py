@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet, Sum
+from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html_join
@@ -28,7 +28,15 @@ from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, LocalDateTimeFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import link_to
-from operators.base.lists import amount_column, column, external_id_of, time_column
+from operators.base.lists import (
+    BoundedChangeList,
+    TotalledList,
+    amount_column,
+    column,
+    external_id_of,
+    sums_in_words,
+    time_column,
+)
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch
@@ -46,6 +54,7 @@ from operators.customers.refund_button import RefundableCharge, RefundButton
 
 @admin.register(LedgerEntry)
 class LedgerAdmin(
+    TotalledList[LedgerEntry],
     CustomerSearch[LedgerEntry],
     SuggestingAdmin[LedgerEntry],
     RefundButton[LedgerEntry],
@@ -83,7 +92,7 @@ class LedgerAdmin(
         "A full led_ id, a charged decision's, your own number, or the start of a customer's id or name."
     )
     has_own_numbers = True
-    list_before_template = "operators/customers/total.html"
+    total_of = "entries"
     actions_list = ("export_items",)
     actions_detail = ("refund", "adjust")
     export_name = "ledger"
@@ -125,14 +134,11 @@ class LedgerAdmin(
         return render_entries(rows)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """Show the list with its total by currency."""
         book_due(None)
-        response = super().changelist_view(request, extra_context)
-        context = getattr(response, "context_data", None) or {}
-        if "cl" in context:
-            context["totals"] = None if context["cl"].paginator.has_more else totals(context["cl"].queryset)
-            context |= {"total_of": "entries", "newest": True}
-        return response
+        return super().changelist_view(request, extra_context)
+
+    def totals(self, changelist: BoundedChangeList) -> list[str]:
+        return sums_in_words(changelist.queryset, "amount")
 
     def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:
         entry, is_new = adjust(fields.pop("account").pk, fields)
@@ -226,11 +232,6 @@ def decision_about(entry: LedgerEntry) -> AccessEvent | None:
     with suppress(ServiceUnavailable):  # which is logged
         return next(iter(HistoryQuerySet.covering(named)), None)
     return None
-
-
-def totals(entries: QuerySet[LedgerEntry]) -> list[str]:
-    added = entries.order_by().values("currency").annotate(total=Sum("amount")).order_by("currency")
-    return [in_full(row["total"], row["currency"]) for row in added]
 
 
 def links(objects: Iterable[Model | None]) -> str:

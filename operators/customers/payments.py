@@ -7,7 +7,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -24,13 +24,21 @@ from analytics.wallets.rows import as_of, grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.http.errors import ValidationFailed
+from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
 from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
-from operators.base.lists import column, external_id_of, time_column
+from operators.base.lists import (
+    BoundedChangeList,
+    TotalledList,
+    column,
+    external_id_of,
+    sums_in_words,
+    time_column,
+)
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
@@ -97,6 +105,7 @@ class PaymentKindFilter(OptionsFilter[Payment]):
 
 @admin.register(Payment)
 class PaymentAdmin(
+    TotalledList[Payment],
     CustomerSearch[Payment],
     SuggestingAdmin[Payment],
     ListExport[Payment],
@@ -116,6 +125,7 @@ class PaymentAdmin(
     )
     search_help_text = "A full pay_ id, your own number, or the start of a customer's id or name."
     has_own_numbers = True
+    total_of = "payments, less payouts and without void ones"
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
@@ -140,6 +150,11 @@ class PaymentAdmin(
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Return payments without their voids, which are shown with them."""
         return super().get_queryset(request).filter(reverses=None)
+
+    def totals(self, changelist: BoundedChangeList) -> list[str]:
+        paid_out = When(kind=PaymentKind.PAYOUT, then=-F("amount"))
+        received = Case(paid_out, default=F("amount"), output_field=TotalField())
+        return sums_in_words(changelist.queryset.filter(voided_at=None), received)
 
     def create(self, request: HttpRequest, fields: Values) -> Payment:
         payment, is_new = record_payment(fields.pop("account").pk, fields)

@@ -11,7 +11,7 @@ from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import AmountField, CurrencyField, LinesField, editable_amount
+from operators.base.fields import AmountField, CurrencyField, LinesField, Values, editable_amount
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField
 from operators.customers.quotas import QuotaFields
@@ -87,6 +87,7 @@ class LicenseForm(QuotaFields, ServiceForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         self.check_requester(cleaned.get("account"), cleaned.get("requester_own_id"), cleaned.get("requester_name"))
+        self.drop_unused_currencies(cleaned)
         for price in ("price_amount", "price_currency"), ("access_amount", "access_currency"):
             missing = [name for name in price if cleaned.get(name) is None]
             if len(missing) == 1 and not self.errors.keys() & set(price):
@@ -99,6 +100,16 @@ class LicenseForm(QuotaFields, ServiceForm):
             self.add_error("expires_at", "Must be later than the start.")
         self.check_quota(cleaned)
         return cleaned
+
+    def drop_unused_currencies(self, cleaned: Values) -> None:
+        """Ignore the account's currency, which a new licence's form fills in, where it has no amount."""
+        account = cleaned.get("account")
+        if account is None or not self.instance._state.adding:
+            return
+        for name in ("price", "access", "fee"):
+            has_amount = cleaned.get(f"{name}_amount") is not None or f"{name}_amount" in self.errors
+            if not has_amount and cleaned.get(f"{name}_currency") == account.currency:
+                cleaned[f"{name}_currency"] = None
 
     def clean_starts_at(self) -> datetime | None:
         return self.cleaned_data["starts_at"] or self.instance.starts_at

@@ -39,6 +39,9 @@ COPIED_FIELDS = (
 )  # fmt: skip
 
 
+CURRENCY_FIELDS = ("price_currency", "access_currency", "fee_currency")
+
+
 class LicenseTemplate(Struct, frozen=True):
     name: str
     title: str
@@ -183,11 +186,12 @@ class LicenseForms(SuggestingAdmin[License], ScopedAdmin[License]):
         elif DUPLICATE_PARAMETER in request.GET:
             terms = duplicate(self.require_object(request, request.GET[DUPLICATE_PARAMETER]), now)
         else:
+            if (account := account_of_form(request)) is not None:
+                terms |= dict.fromkeys(CURRENCY_FIELDS, account.currency)
             terms |= super().get_changeform_initial_data(request)
             chosen = terms.pop(TEMPLATE_PARAMETER, "")
             for template in build_templates(now.replace(microsecond=0), currency_of_form(request)):
                 if template.name == chosen:
-                    account = account_of_form(request)
                     types = types_in_policies([account.pk]) if account else set()
                     if len(types) == 1:
                         terms["license_type"] = types.pop()

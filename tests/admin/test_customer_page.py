@@ -217,6 +217,12 @@ def test_a_payment_in_a_currency_in_which_nothing_is_owed_says_so(admin, acme, a
     assert "Nothing was owed" not in submit(admin, form, **paid, currency="EUR").content.decode()
 
 
+def test_a_payment_begins_with_the_currency_that_the_customer_always_had(admin, acme, account):
+    factories.license(account, "org_acme", price_amount=Decimal(500), price_currency="JPY")
+    factories.payment(account, "500", requester_id="org_acme", currency="JPY")
+    assert "currency=JPY" in admin.get(button(acme, "record_payment"))["Location"]
+
+
 def test_a_viewer_has_no_buttons_for_changes_and_refunds(staff, sign_in, account, acme, admin):
     client = sign_in(staff("licensing.view_requester", accounts=[account]))
     html = html_of(client, change_url(acme))

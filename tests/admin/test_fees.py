@@ -50,8 +50,16 @@ def test_fees_that_are_due_at_once_are_added_up_before_they_are_booked(admin, ac
     assert "charged" not in preview.content.decode()
 
 
+def test_the_form_has_the_accounts_currency_which_alone_is_no_price(admin, account):
+    issue(admin, account)
+    held = License.objects.get()
+    assert (held.price_currency, held.access_currency, held.fee_currency) == (None, None, None)
+    asked = issue(admin, account, requester_own_id="org_new", fee_amount="50", fee_every="month")
+    assert "The fee of 50.00 USD every month" in asked.content.decode()
+
+
 def test_a_fee_is_issued_whole_changed_and_ended(admin, account, clock):
-    reply = issue(admin, account, fee_amount="50", fee_currency="EUR")
+    reply = issue(admin, account, fee_amount="50", fee_currency="EUR", fee_every="")
     assert "amount, currency and period, or none of them" in str(reply.context["adminform"].form.errors["fee_every"])
     clock.set("2026-01-10T00:00:00Z")
     factories.license(account, **TERMS)
