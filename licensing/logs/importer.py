@@ -99,8 +99,8 @@ class LogImport(Decider):
             while (chunk := parsing.result()) is not None:
                 number, visits = chunk
                 if self.totals.lines == 0:
-                    begin = [line.decode("latin-1") for _, _, line in visits[:LINES_TO_DETECT]]
-                    self.totals.notes = notes_about(self.log_format, begin)
+                    texts = [line.decode("latin-1") for _, _, line in visits[:LINES_TO_DETECT]]
+                    self.totals.notes = notes_about(self.log_format, texts)
                 self.totals.lines += number
                 deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
                 parsing = thread.submit(next, chunks, None)
