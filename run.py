@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
                 install(stamp, DEV)
             else:
                 install_runtime(stamp, *([ARCHIVE] if arguments[1:] else []))
-            build_docs(stamp)
+        build_docs()
     elif arguments == ["--empty"]:
         serve("--empty")
     elif arguments[:1] == [DOCS_ARGUMENT]:

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from contextlib import redirect_stdout, suppress
 from io import StringIO
-from pathlib import Path
 from threading import Thread
 from time import sleep
 
@@ -35,12 +34,16 @@ def is_current() -> bool:
     return BUILD_RECORD.stat().st_mtime >= newest
 
 
-def build_docs(stamp: Path) -> None:
-    """Build the site if its sources changed. Without one the service runs, and /docs/ says how to build it."""
+def build_docs() -> None:
+    """Build the site if its sources changed. Without one the service runs, and /docs/ says how to build it.
+
+    No set-up waits for a build, only for the installation of its packages.
+    """
     if is_current():
         return
     try:
-        install(stamp, DOCS)
+        with setup_lock() as stamp:
+            install(stamp, DOCS)
         # A set-up by root must not make files where the service keeps its own.
         with tempfile.TemporaryDirectory() as data:
             build = "Building the documentation", PYTHON, "manage.py", "build_docs", "--if-changed"
@@ -66,8 +69,8 @@ def build_docs_beside(service: int) -> None:
     while not accepts_connections(host, port):
         sleep(1)
     os.nice(10)
-    with setup_lock() as stamp, redirect_stdout(StringIO()):  # the terminal shows what the service prints
-        build_docs(stamp)
+    with redirect_stdout(StringIO()):  # the terminal shows what the service prints
+        build_docs()
 
 
 def end_with_service(service: int) -> None:

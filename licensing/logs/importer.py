@@ -31,7 +31,7 @@ from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
-from licensing.logs.formats import Parser, detect_format, get_parser
+from licensing.logs.formats import Parser, detect_format, get_parser, notes_about
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
 from licensing.logs.totals import LogTotals
@@ -98,6 +98,9 @@ class LogImport(Decider):
             parsing = thread.submit(next, chunks, None)
             while (chunk := parsing.result()) is not None:
                 number, visits = chunk
+                if self.totals.lines == 0:
+                    texts = [line.decode("latin-1") for _, _, line in visits[:LINES_TO_DETECT]]
+                    self.totals.notes = notes_about(self.log_format, texts)
                 self.totals.lines += number
                 deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
                 parsing = thread.submit(next, chunks, None)

@@ -36,6 +36,7 @@ class LogTotals:
     )  # by class of status, such as 4xx
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
     prices_by_currency: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
+    notes: list[str] = dataclasses.field(default_factory=list)  # about fields that the format lacks or hides
     problems: list[tuple[int, str]] = dataclasses.field(default_factory=list)
     problem_kinds: Problems = dataclasses.field(default_factory=Problems)
     first: datetime | None = None
@@ -117,6 +118,7 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
             {"status": name, "count": count} for name, count in sorted(totals.unsuccessful_by_status.items())
         ],
         "malformed": totals.malformed,
+        "notes": totals.notes,
         "problems": [{"line": number, "message": message} for number, message in totals.problems],
         "firstAt": render_timestamp(totals.first),
         "lastAt": render_timestamp(totals.last),

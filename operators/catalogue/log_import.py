@@ -20,7 +20,7 @@ from unfold.decorators import action
 
 from kit.http.errors import InvalidRequest
 from kit.rest.heavy import heavy
-from licensing.logs.formats import FORMATS, NO_AGENTS, get_parser
+from licensing.logs.formats import FORMATS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
 from operators.base.figures.terms import format_sums
@@ -218,8 +218,7 @@ def log_facts(result: LogResult) -> list[tuple[str, str]]:
     }
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
     facts.append(("Understood", f"{float(result['understoodPercent']):g} % of the lines"))
-    if result["format"] == "common":
-        facts.append(("User-Agents", NO_AGENTS))
+    facts += [("Note", note) for note in result["notes"]]
     facts.append(("Would have been refused", f"{result['refused']:,}"))
     facts += [(f"Because {Reason(row['reason']).words}", f"{row['count']:,}") for row in result["byReason"]]
     if result["worth"]:

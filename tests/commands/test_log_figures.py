@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from licensing.logs.formats import NO_AGENTS
 from tests.commands.access_logs import (
     YESTERDAY,
     combined,
@@ -65,3 +66,29 @@ def test_the_figures_of_all_pages_equal_an_independent_count(account, api, tmp_p
     assert shown == Counter(uri for _, uri, _, _, _ in taken)
     crawlers = Counter(AGENTS[agent] for _, _, agent, _, _ in taken if AGENTS[agent])
     assert {row["name"]: row["requests"] for row in api.get("/v1/analytics/crawlers")["byCrawler"]} == crawlers
+
+
+def test_a_host_behind_the_user_agent_is_named_and_read_with_a_format_string(account, tmp_path):
+    publisher(account)
+    lines = [
+        f"{combined(YESTERDAY, '/premium/1', 'GPTBot/1.2')} {host} 0.01 10.0.0.1:8080 HIT"
+        for host in ("pub.example", "second.example")
+    ]
+    path = written(tmp_path / "access.log", lines)
+    result = run(path, "--dry-run")
+    assert (result["imported"], result["skipped"]["otherHosts"]) == (2, 0)
+    [note] = result["notes"]
+    assert "'pub.example'" in note
+    text = '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer"'
+    text += ' "$http_user_agent" $host'
+    result = run(path, "--dry-run", "--format", text)
+    assert (result["imported"], result["skipped"]["otherHosts"], result["notes"]) == (1, 1, [])
+    plain = [f"{combined(YESTERDAY, '/premium/1', agent)} 0.01 10.0.0.1:8080 TLSv1.3 -" for agent in AGENTS]
+    assert run(written(tmp_path / "plain.log", plain), "--dry-run")["notes"] == []
+
+
+def test_a_log_without_user_agents_says_so(account, tmp_path):
+    publisher(account)
+    line = combined(YESTERDAY, "/premium/1", "").partition(' "-"')[0]
+    result = run(written(tmp_path / "access.log", [line]), "--format", "common", "--dry-run")
+    assert result["notes"] == [NO_AGENTS]

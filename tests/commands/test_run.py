@@ -1,3 +1,4 @@
+import fcntl
 import io
 import json
 import os
@@ -100,7 +101,7 @@ def installed(monkeypatch, tmp_path):
     monkeypatch.setattr(installing, "run_step", note)
     monkeypatch.setattr(installing.shutil, "which", lambda _: None)
     monkeypatch.setattr(installing, "succeeds", lambda *_: True)
-    monkeypatch.setattr(run, "build_docs", lambda stamp: None)
+    monkeypatch.setattr(run, "build_docs", lambda: None)
     return locks
 
 
@@ -370,28 +371,33 @@ def test_a_set_up_keeps_its_packages_if_those_of_the_documentation_are_cut_short
     monkeypatch.setattr(installing, "run_step", fail)
     monkeypatch.setattr(documentation, "BUILD_RECORD", tmp_path / "site" / "build.json")
     with suppress(KeyboardInterrupt, SystemExit):
-        documentation.build_docs(stamp)
+        documentation.build_docs()
         assert "The pages of /docs/ were not built: no network" in capsys.readouterr().err
     assert stamp.read_text() == before  # or the next start would reinstall everything
 
 
+@pytest.mark.usefixtures("installed")
 def test_the_documentation_is_built_if_a_source_is_newer_and_then_not_again(monkeypatch, tmp_path):
     built, page, steps = tmp_path / "site" / "build.json", tmp_path / "docs" / "start" / "page.md", []
     for path in (page, built):  # the folder of the page is a source, too, and older than the site
         path.parent.mkdir(parents=True)
         path.touch()
-    stamp = tmp_path / "setup.lock"
-    stamp.touch()
+
+    def build(step: str, *command: str, env: dict[str, str]) -> None:
+        with (installing.VENV / "setup.lock").open("a") as lock:  # free: no start waits for a build
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        steps.append(command[-1])
+
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
     monkeypatch.setattr(documentation, "BUILD_RECORD", built)
     monkeypatch.setattr(documentation, "install", lambda stamp, lock: steps.append(lock))
-    monkeypatch.setattr(documentation, "run_step", lambda step, *command, env: steps.append(command[-1]))
+    monkeypatch.setattr(documentation, "run_step", build)
     os.utime(page, (1, 1))
-    documentation.build_docs(stamp)
+    documentation.build_docs()
     assert steps == []
     os.utime(built, (0, 0))
-    documentation.build_docs(stamp)
-    documentation.build_docs(stamp)
+    documentation.build_docs()
+    documentation.build_docs()
     assert steps == ["requirements-docs.txt", "--if-changed"]
 
 

@@ -45,9 +45,14 @@ def test_the_first_start_makes_a_demo_account_and_an_operator_and_the_second_not
 
 @pytest.mark.django_db
 def test_an_empty_start_makes_an_operator_once_and_no_account(started):
-    assert "Sign in at " in started("--empty")
+    first = started("--empty")
+    assert "Sign in at " in first
+    assert first.index("manage.py create_account NAME") < first.index("manage.py create_api_key --account ID")
+    assert "another key" not in first
     assert "Sign in at " not in started("--empty")
     assert not Account.objects.exists()
+    call_command("create_account", "Pub", verbosity=0)
+    assert "To make another key: " in started("--empty")
 
 
 @pytest.mark.django_db

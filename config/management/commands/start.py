@@ -10,6 +10,7 @@ from config.management.commands.serve import check_free
 from config.migrating.turns import turn_to_change
 from config.schema import pending_migrations, required_migrations
 
+ACCOUNT = ".venv/bin/python manage.py create_account NAME"
 KEY = ".venv/bin/python manage.py create_api_key --account ID --name NAME --type secret"
 
 
@@ -40,7 +41,10 @@ class Command(BaseCommand):
             self.say("Making a demo account with a year of sample data …")
             call_command("seed_demo", stdout=self.stdout, stderr=self.stderr)
             self.say("")
-        self.say(f"To make another key: {KEY}")
+        if Account.objects.exists():
+            self.say(f"To make another key: {KEY}")
+        else:
+            self.say(f"Make an account, and a key with the ID that it prints:\n  {ACCOUNT}\n  {KEY}")
 
     def say(self, text: str) -> None:
         self.stdout.write(text)

@@ -10,7 +10,7 @@ from kit.commands import ServiceCommand
 from kit.http.rendering import render_json
 from kit.values.hosts import parse_host
 from kit.values.numbers import count_text
-from licensing.logs.formats import FORMATS, NO_AGENTS
+from licensing.logs.formats import FORMATS
 from licensing.logs.importer import LogImport
 from licensing.logs.lines import open_log
 from licensing.logs.totals import LogTotals, describe_skipped, present_import
@@ -64,8 +64,7 @@ class Command(ServiceCommand):
             if options["json"]:
                 self.stdout.write(render_json(result).decode())
             raise CommandError(totals.failure)
-        sentence = describe_totals(totals, dry_run=options["dry_run"])
-        return f"{sentence} {NO_AGENTS}" if work.log_format == "common" else sentence, result
+        return " ".join([describe_totals(totals, dry_run=options["dry_run"]), *totals.notes]), result
 
     def show(self, totals: LogTotals) -> None:
         if self.stderr.isatty() and time.monotonic() - self.shown_at >= SHOW_EVERY:

@@ -298,13 +298,13 @@ def running(
     at: Place,
     *,
     decides: bool = True,
-    is_restricted: bool = False,
+    refuses: int | None = None,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[None]:
     """Run the proxy within the block, which begins once the proxy asks its service about /robots.txt.
 
-    `decides`: whether the service can answer that request. `is_restricted`: whether the proxy asks for a password.
-    `variables` are added to the environment.
+    `decides`: whether the service can answer that request. `refuses`: the status of everybody whom the proxy's own
+    settings refuse. `variables` are added to the environment.
     """
     log = at.directory / "output.log"
     with log.open("wb") as output:
@@ -323,8 +323,8 @@ def running(
             return not decides
         except ConnectionError:
             return False
-        if is_restricted:
-            return status == 401
+        if refuses is not None:
+            return status == refuses
         return status == 200 if decides else status != 404
 
     try:

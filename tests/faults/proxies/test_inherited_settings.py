@@ -80,10 +80,18 @@ def test_a_password_of_the_server_is_asked_for_on_every_page_and_readers_tokens_
     at = place(publisher.edge_key, server.port, failing, tmp_path, protected)
     signed_in = f"Authorization: Basic {b64encode(b'staff:secret').decode()}\r\n"
     paths = ("/open/a", "/licensed/a", "/robots.txt", "/license.xml")
-    with running(nginx, at, is_restricted=True):
+    with running(nginx, at, refuses=401):
         asked = {path: reply_of(at.port, path) for path in paths}
         replies = [status_of(reply_of(at.port, path, headers=signed_in)) for path in paths]
     for path, reply in asked.items():
         assert (path, status_of(reply)) == (path, 401)
         assert b'\r\nwww-authenticate: basic realm="staging"\r\n' in reply
     assert replies == [200, 402, 200, 200]
+
+
+def test_a_restriction_of_the_server_refuses_with_a_page(nginx, server, publisher, failing, tmp_path):
+    at = place(publisher.edge_key, server.port, failing, tmp_path, "deny all;")
+    with running(nginx, at, refuses=403):
+        for path in ("/open/a", "/licensed/a"):
+            reply = reply_of(at.port, path)
+            assert (status_of(reply), b"403 forbidden" in reply, b"of the origin" in reply) == (403, True, False)

@@ -86,19 +86,19 @@ def test_http_3_whose_host_nginx_does_not_show_as_a_header_is_served(nginx, serv
 def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens(nginx, site, origin, tmp_path):
     port = int(site.base_url.port or 0)
     licensed = {"action": "allow", "conditions": {"hasValidLicense": True}, "permissions": ["full_access"]}
-    policy = site.post("/policies", json={"name": "Subscribers", "rules": [licensed]}).json()["id"]
+    policies = [site.post("/policies", json={"name": "Subscribers", "rules": [licensed]}).json()["id"] for _ in "ab"]
     host = "subscribers.example"
-    rules = [{"pattern": "/premium/", "policyId": policy}]
+    rules = [{"pattern": "/premium/", "policyId": policies[0]}, {"pattern": "/archive/", "policyId": policies[1]}]
     made = site.post("/sites", json={"host": host, "mode": "enforce", "rules": rules}).json()
     site.post("/licenses", json={"requesterId": "subscribers", "licenseType": "commercial"}).raise_for_status()
     client = site.post("/license-clients", json={"requesterId": "subscribers", "name": "Login"}).json()
     terms = httpx.get(f"http://127.0.0.1:{port}/license.xml", headers={"Host": host}).text
-    [licence] = re.findall("<license(>.*</license>)", terms)
+    licence, _ = re.findall("<license(>.*</license>)", terms)
     form = {
         "grant_type": "client_credentials",
         "client_id": client["id"],
         "client_secret": client["secret"],
-        "resource": f"https://{host}/premium/*",
+        "resource": f"https://{host}/*",
         "license": f'<license xmlns="https://rslstandard.org/rsl"{licence}',
     }
     reply = httpx.post(f"http://127.0.0.1:{port}/olp/token", data=form)
@@ -120,6 +120,7 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
             statuses = {
                 name: status_of(reply_of(at.port, "/premium/a", host, cookie)) for name, cookie in cookies.items()
             }
+            in_the_archive = status_of(reply_of(at.port, "/archive/a", host, cookies["token"]))
             site.patch(f"/sites/{made['id']}", json={"mode": "observe"}).raise_for_status()
             reply_of(at.port, "/premium/observed", host, cookies["token"])
             reply_of(at.port, "/premium/observed", host)
@@ -133,5 +134,6 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
         site.delete(f"/sites/{made['id']}").raise_for_status()
     refused = {"none": 402, "forged": 401, "an id": 402, "another authorization": 402, "a password alone": 402}
     assert statuses == {**refused, "token": 200, "a password": 200}
+    assert in_the_archive == 200
     assert ("subscribers", None) in seen
     assert ("anonymous", {"allowed": False, "reason": "no_license"}) in seen
