@@ -150,34 +150,45 @@ function guard_once(): void
     }
 }
 
-/** Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and a format that no feed has. */
+/**
+ * Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and
+ * a format that no feed has.
+ */
 function shows_no_text(): bool
 {
     global $wp_query;
     if (!is_feed()) {
         return is_404() || is_trackback();
     }
-    $format = ltrim(get_query_var('feed'), '_') ?: 'feed'; // as do_feed() reads it
-    return (!$wp_query->posts && in_array($format, FEEDS, true)) || ($format !== 'feed' && !has_action("do_feed_$format"));
+    $format = get_query_var('feed');
+    $format = is_string($format) ? ltrim($format, '_') : ''; // as do_feed() reads it
+    if (in_array($format, ['', ...FEEDS], true)) {
+        return !$wp_query->posts;
+    }
+    return !has_action("do_feed_$format");
 }
 
 /** Decide about the REST API, once per request; WordPress calls its own routes from within pages, too. */
 function guard_rest($result, $server, $request)
 {
     static $is_decided = false;
-    if ($is_decided || !defined('REST_REQUEST') || is_editor(...posts_in_route($request->get_route()))) {
+    if ($is_decided || !defined('REST_REQUEST')) {
         return $result;
     }
     $is_decided = true;
-    $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
-    $method = $request->get_method(); // `_method` counts
-    if ($is_head || $method === 'OPTIONS') { // the REST API answers OPTIONS with the schema of the route
-        $verdict = decide(rest_page_url($request->get_route()), 'HEAD');
-    } elseif (is_rest_error($server, $request)) {
-        $verdict = decide(rest_url($request->get_route()), 'HEAD'); // also of a draft, which has no permalink
-    } else {
-        $verdict = decide(rest_page_url($request->get_route()), $method);
+    $route = $request->get_route();
+    if (is_editor(...posts_in_route($route))) {
+        return $result;
     }
+    $url = rest_page_url($route);
+    $method = $request->get_method(); // `_method` counts
+    if (($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD' || $method === 'OPTIONS') { // answered with the schema of the route
+        $method = 'HEAD';
+    } elseif (is_rest_error($server, $request)) {
+        $method = 'HEAD';
+        $url = names_page($url) ? $url : route_url($route); // a draft has no permalink
+    }
+    $verdict = decide($url, $method);
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
@@ -302,7 +313,12 @@ function date_url(): string
 function rest_page_url(string $route): string
 {
     $post = post_in_route($route);
-    return $post ? get_permalink($post) : rest_url(lower_route($route));
+    return $post ? get_permalink($post) : route_url($route);
+}
+
+function route_url(string $route): string
+{
+    return rest_url(lower_route($route));
 }
 
 /** Return the route in lower case if it is WordPress's own, which ignores the case. */
@@ -328,9 +344,11 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
     if (!preg_match(OWN_ROUTES, $route)) {
         return false;
     }
-    $may = empty($handler['permission_callback']) ?: $handler['permission_callback']($tried);
-    if (!$may || is_wp_error($may)) {
-        return true;
+    if (!empty($handler['permission_callback'])) {
+        $may = $handler['permission_callback']($tried);
+        if (!$may || is_wp_error($may)) {
+            return true;
+        }
     }
     if ($request->get_method() !== 'GET' || !is_own_code($handler['callback'])) {
         return false;
@@ -345,7 +363,7 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
 function is_own_code($callback): bool
 {
     $class = is_array($callback) && is_object($callback[0]) ? new \ReflectionClass($callback[0]) : null;
-    return $class && strpos((string) $class->getFileName(), ABSPATH . WPINC . '/') === 0;
+    return $class && strpos((string) $class->getFileName(), realpath(ABSPATH . WPINC) . '/') === 0;
 }
 
 function post_in_route(string $route): ?\WP_Post
@@ -638,7 +656,7 @@ function refuses_nobody(string $host): ?bool
     return $modes ? ($modes[$host] ?? min($modes)) === '1' : null;
 }
 
-/** Remember the mode of the host's site. Each host may be of another one: sites of several languages begin to enforce one by one. */
+/** Remember the mode of the host's site. Each host may be one of its own: languages begin to enforce one by one. */
 function remember_mode(string $host, string $mode): void
 {
     $modes = (array) get_option(REFUSES_NOBODY, []);
