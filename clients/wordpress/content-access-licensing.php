@@ -523,11 +523,10 @@ function outage($answer): array
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
-    $is_caused_by_visit = in_array($status, CAUSED_BY_VISIT, true);
-    $is_refused = $status >= 500 || $status === 429 || $is_caused_by_visit;
+    $is_refused = $status >= 500 || in_array($status, [429, ...CAUSED_BY_VISIT], true);
     $error = $is_refused ? json_decode($body, true)['error'] ?? null : null;
     if (is_string($error['code'] ?? null)) { // such as a wrong key
-        $result = $is_caused_by_visit ? 'did not decide about a visit' : 'cannot be used';
+        $result = in_array($status, CAUSED_BY_VISIT, true) ? 'did not decide about a visit' : 'cannot be used';
         return [$error['code'], "The licensing service $result: {$error['code']}. " . ($error['message'] ?? '')];
     }
     $text = substr($body, 0, 300);
@@ -829,10 +828,8 @@ function serve_terms(): void
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_published = is_document($answer) && in_array($status, [200, 304, 404], true);
     if (!$is_published) { // the reason is that of the pages: here the service may say less
-        $reason = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status";
-        $advice = $status < 500 && !is_wp_error($answer) ? ', not as the licensing service: is CONTENT_LICENSING_URL right?' : '';
-        $line = "The licensing service did not publish $path: $reason$advice";
-        log_once(without_digits($line), $line);
+        $reason = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status.";
+        log_once('terms', "The licensing service did not publish $path: $reason");
     }
     $kept = ['content-type', 'etag', 'cache-control'];
     $shown = $is_published ? new Verdict($status, picked($answer, $kept), wp_remote_retrieve_body($answer)) : undecided();
