@@ -150,34 +150,45 @@ function guard_once(): void
     }
 }
 
-/** Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and a format that no feed has. */
+/**
+ * Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and
+ * a format that no feed has.
+ */
 function shows_no_text(): bool
 {
     global $wp_query;
     if (!is_feed()) {
         return is_404() || is_trackback();
     }
-    $format = ltrim(get_query_var('feed'), '_') ?: 'feed'; // as do_feed() reads it
-    return (!$wp_query->posts && in_array($format, FEEDS, true)) || ($format !== 'feed' && !has_action("do_feed_$format"));
+    $format = get_query_var('feed');
+    $format = is_string($format) ? ltrim($format, '_') : ''; // as do_feed() reads it
+    if (in_array($format, ['', ...FEEDS], true)) {
+        return !$wp_query->posts;
+    }
+    return !has_action("do_feed_$format");
 }
 
 /** Decide about the REST API, once per request; WordPress calls its own routes from within pages, too. */
 function guard_rest($result, $server, $request)
 {
     static $is_decided = false;
-    if ($is_decided || !defined('REST_REQUEST') || is_editor(...posts_in_route($request->get_route()))) {
+    if ($is_decided || !defined('REST_REQUEST')) {
         return $result;
     }
     $is_decided = true;
-    $is_head = ($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD';
-    $method = $request->get_method(); // `_method` counts
-    if ($is_head || $method === 'OPTIONS') { // the REST API answers OPTIONS with the schema of the route
-        $verdict = decide(rest_page_url($request->get_route()), 'HEAD');
-    } elseif (is_rest_error($server, $request)) {
-        $verdict = decide(rest_url($request->get_route()), 'HEAD'); // also of a draft, which has no permalink
-    } else {
-        $verdict = decide(rest_page_url($request->get_route()), $method);
+    $route = $request->get_route();
+    if (is_editor(...posts_in_route($route))) {
+        return $result;
     }
+    $url = rest_page_url($route);
+    $method = $request->get_method(); // `_method` counts
+    if (($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD' || $method === 'OPTIONS') { // answered with the schema of the route
+        $method = 'HEAD';
+    } elseif (is_rest_error($server, $request)) {
+        $method = 'HEAD';
+        $url = names_page($url) ? $url : route_url($route); // a draft has no permalink
+    }
+    $verdict = decide($url, $method);
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
@@ -302,7 +313,12 @@ function date_url(): string
 function rest_page_url(string $route): string
 {
     $post = post_in_route($route);
-    return $post ? get_permalink($post) : rest_url(lower_route($route));
+    return $post ? get_permalink($post) : route_url($route);
+}
+
+function route_url(string $route): string
+{
+    return rest_url(lower_route($route));
 }
 
 /** Return the route in lower case if it is WordPress's own, which ignores the case. */
@@ -328,9 +344,11 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
     if (!preg_match(OWN_ROUTES, $route)) {
         return false;
     }
-    $may = empty($handler['permission_callback']) ?: $handler['permission_callback']($tried);
-    if (!$may || is_wp_error($may)) {
-        return true;
+    if (!empty($handler['permission_callback'])) {
+        $may = $handler['permission_callback']($tried);
+        if (!$may || is_wp_error($may)) {
+            return true;
+        }
     }
     if ($request->get_method() !== 'GET' || !is_own_code($handler['callback'])) {
         return false;
@@ -345,7 +363,7 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
 function is_own_code($callback): bool
 {
     $class = is_array($callback) && is_object($callback[0]) ? new \ReflectionClass($callback[0]) : null;
-    return $class && strpos((string) $class->getFileName(), ABSPATH . WPINC . '/') === 0;
+    return $class && strpos((string) $class->getFileName(), realpath(ABSPATH . WPINC) . '/') === 0;
 }
 
 function post_in_route(string $route): ?\WP_Post
@@ -505,11 +523,10 @@ function outage($answer): array
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
-    $is_caused_by_visit = in_array($status, CAUSED_BY_VISIT, true);
-    $is_refused = $status >= 500 || $status === 429 || $is_caused_by_visit;
+    $is_refused = $status >= 500 || in_array($status, [429, ...CAUSED_BY_VISIT], true);
     $error = $is_refused ? json_decode($body, true)['error'] ?? null : null;
     if (is_string($error['code'] ?? null)) { // such as a wrong key
-        $result = $is_caused_by_visit ? 'did not decide about a visit' : 'cannot be used';
+        $result = in_array($status, CAUSED_BY_VISIT, true) ? 'did not decide about a visit' : 'cannot be used';
         return [$error['code'], "The licensing service $result: {$error['code']}. " . ($error['message'] ?? '')];
     }
     $text = substr($body, 0, 300);
@@ -638,7 +655,7 @@ function refuses_nobody(string $host): ?bool
     return $modes ? ($modes[$host] ?? min($modes)) === '1' : null;
 }
 
-/** Remember the mode of the host's site. Each host may be of another one: sites of several languages begin to enforce one by one. */
+/** Remember the mode of the host's site. Each host may be one of its own: languages begin to enforce one by one. */
 function remember_mode(string $host, string $mode): void
 {
     $modes = (array) get_option(REFUSES_NOBODY, []);
@@ -811,10 +828,8 @@ function serve_terms(): void
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_published = is_document($answer) && in_array($status, [200, 304, 404], true);
     if (!$is_published) { // the reason is that of the pages: here the service may say less
-        $reason = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status";
-        $advice = $status < 500 && !is_wp_error($answer) ? ', not as the licensing service: is CONTENT_LICENSING_URL right?' : '';
-        $line = "The licensing service did not publish $path: $reason$advice";
-        log_once(without_digits($line), $line);
+        $reason = is_wp_error($answer) ? $answer->get_error_message() : "it answered $status.";
+        log_once('terms', "The licensing service did not publish $path: $reason");
     }
     $kept = ['content-type', 'etag', 'cache-control'];
     $shown = $is_published ? new Verdict($status, picked($answer, $kept), wp_remote_retrieve_body($answer)) : undecided();

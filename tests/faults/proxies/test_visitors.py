@@ -350,7 +350,7 @@ def path_in_wordpress(section: str) -> str:
     own = {
         NEWS: "/free/free-post/",
         SOLD: "/premium/premium-post/",
-        UNKNOWN: "/elsewhere/",
+        UNKNOWN: "/study/s1/",  # exists, and no pattern names it
         "feed": "/category/free/feed/",
         "ads.txt": "/ads.txt",
         "image": "/wp-includes/images/blank.gif",
