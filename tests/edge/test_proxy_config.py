@@ -161,6 +161,16 @@ def test_a_site_or_policy_that_refuses_nobody_closes_no_page(account):
     assert access(factories.site(account, {"/sold/": policy}, unknown="deny")) == ("closed", ["ask"])
 
 
+def test_items_that_are_archived_or_have_no_policy_are_closed_where_unknown_pages_are_open(account):
+    reads = factories.policy(account, READERS)
+    site = factories.site(account, {"/news/": reads}, unknown="allow")
+    for name, policy, status in [("a", reads, "active"), ("b", reads, "archived"), ("c", None, "active")]:
+        source = f"https://{site.host}/news/{name}"
+        factories.content(account, source=source, policy_id=policy and policy.pk, status=status)
+    closed = [entry.expression for entry in describe(site).entries if entry.access == "closed"]
+    assert sorted(closed) == ["/news/b", "/news/c"]
+
+
 def test_downloads_for_two_proxies_at_once_are_both_remembered(account):
     site = factories.site(account)
     same_site = Site.objects.get(pk=site.pk)
