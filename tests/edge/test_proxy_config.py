@@ -35,7 +35,7 @@ def patterns_and_pages(draw):
 
 
 @given(patterns_and_pages())
-@settings(suppress_health_check=[HealthCheck.filter_too_much])  # three of four pages do not match
+@settings(deadline=None, suppress_health_check=list(HealthCheck))  # three of four pages do not match
 def test_an_open_expression_matches_only_plain_pages_of_its_pattern(both):
     text, path = both
     pattern = Pattern.from_text(text)
@@ -46,7 +46,7 @@ def test_an_open_expression_matches_only_plain_pages_of_its_pattern(both):
 
 
 @given(patterns_and_pages() | st.tuples(PATTERNS, PATHS))
-@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_closed_expression_matches_all_pages_of_its_pattern(both):
     text, path = both
     pattern = Pattern.from_text(text)
