@@ -75,6 +75,19 @@ def test_a_month_closes_an_hour_after_its_end_in_the_account_s_zone(account, clo
 
 
 @pytest.mark.django_db
+def test_months_of_every_length_close_an_hour_after_their_end(account, clock):  # noqa: F811
+    clock.now = datetime(2025, 12, 15, tzinfo=UTC)
+    update_account(account, {"time_zone": "Europe/Berlin"})
+    account.refresh_from_db()
+    ledger.add(account, "5", created=datetime(2026, 1, 15, tzinfo=UTC), requester=ledger.requester(account))
+    for month in range(2, 13):
+        clock.now = account.months.start(date(2026, month, 1)) + timedelta(minutes=59)
+        assert close_due() == 0, month
+        clock.advance(minutes=1)
+        assert close_due() == 1, month
+
+
+@pytest.mark.django_db
 def test_payments_and_credit_count_in_the_same_months(api, account, clock):  # noqa: F811
     clock.now = BEGIN
     update_account(account, {"time_zone": "Europe/Berlin"})

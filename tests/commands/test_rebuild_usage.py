@@ -8,9 +8,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import BigIntegerField, IntegerField, Sum
 
+from analytics.archive.models import ArchiveHorizon
 from analytics.events.retention import LOCK, exclusive_maintenance, purge_events
 from analytics.ledger.entries import add_entries
 from analytics.models import (
+    AccessEvent,
     ContentMonth,
     ContentRevenue,
     ContentRevenueYear,
@@ -133,13 +135,24 @@ def test_purged_months_keep_their_figures_and_the_rest_is_corrected(account, eve
     assert usage_report([account.pk], window) == before
 
 
-def test_purged_months_keep_their_figures(account, events):
+@pytest.mark.parametrize("purges", [["2025-12-10", "2026-01-15"], ["2026-01-15", "2025-12-10"]])
+def test_months_that_any_purge_removed_keep_their_figures(account, events, purges):
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:  # ids are from today, so not in their month's partition
             cursor.execute("DELETE FROM analytics_accessevent WHERE created < '2026-01-01'")
     before = kept(*USAGE)
-    purge_events(utc("2026-01-15"))
+    for until in purges:
+        purge_events(utc(until))
     assert run("--check")[1] is False
+    assert run()[0]["rows"] == 0
+    assert kept(*USAGE) == before
+
+
+def test_months_that_only_the_archive_has_since_a_purge_keep_their_figures(account, events):
+    before = kept(*USAGE)
+    purge_events(utc("2025-12-10"))
+    ArchiveHorizon.objects.create(pk=1, begin=utc("2026-01-01"))
+    AccessEvent.objects.filter(created__lt=utc("2026-01-01")).delete()
     assert run()[0]["rows"] == 0
     assert kept(*USAGE) == before
 

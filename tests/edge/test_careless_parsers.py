@@ -68,3 +68,12 @@ def test_a_site_with_an_open_front_page_and_sold_articles_stays_readable():
         assert (
             read_carelessly(document, closed) == read_rsl(document, closed) == read_prices(document, closed) == set()
         )
+
+
+def test_only_entries_that_refuse_a_use_or_overlap_one_that_does_name_the_licence_server():
+    terms = terms_of([("/about/", POLICIES[0]), ("/premium/", POLICIES[3]), ("/premium/free/", POLICIES[0])])
+    server = "https://licensing.example/olp"
+    document = write_documents(Publication("pub.example", terms, "Example Media", server))["/license.xml"]
+    entries = [content.attrib for content in ElementTree.fromstring(document)]  # noqa: S314 - our own
+    named = {entry["url"].removeprefix(SITE): entry.get("server") for entry in entries}
+    assert named == {"/about/*": None, "/premium/*": server, "/premium/free/*": server}

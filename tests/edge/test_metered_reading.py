@@ -254,6 +254,16 @@ def test_a_simulation_of_the_unchanged_policy_reports_no_change(ask, account, ap
     assert api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [fewer]})["allowedToDenied"] == 3
 
 
+def test_a_simulation_gives_an_address_the_allowance_of_many_readers_too(ask, account, api, monkeypatch):
+    monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 3)
+    policy = factories.policy(account, {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}})
+    factories.site(account, {"/premium/*": policy}, host="pub.example")
+    factories.content(account, policy_id=policy.pk, source="https://pub.example/premium/a")
+    assert Browser(ask, takes_cookies=False).statuses(7) == [200] * 6 + [429]
+    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (same["total"], same["unchanged"]) == (7, 7)
+
+
 def test_counts_of_ended_windows_are_deleted(ask, site, clock):
     site(FIVE_A_MONTH)
     Browser(ask).statuses(3)

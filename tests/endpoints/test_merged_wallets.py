@@ -212,6 +212,14 @@ def test_the_money_that_paid_for_credit_goes_with_it(api, item, paid, moved, has
 
 
 @pytest.mark.usefixtures("pair")
+def test_money_in_another_currency_than_the_credit_stays_with_the_customer_that_paid(api):
+    paid = api.post("/v1/payments", {"requesterId": "org_a", "amount": 10, "currency": "USD"})["id"]
+    api.post(f"/v1/wallets/{open_wallet(api, 'org_a')}/grants", {"amount": 10})
+    assert merge(api).status == 200
+    assert [(one["id"], one["requesterId"]) for one in api.get("/v1/payments")["data"]] == [(paid, "org_a")]
+
+
+@pytest.mark.usefixtures("pair")
 def test_a_chargeback_after_a_merge_stays_with_the_customer_that_paid_until_the_moved_money_is_voided_too(api):
     def owed():
         rows = api.get("/v1/statements?sort=created")["data"]
