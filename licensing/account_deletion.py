@@ -48,7 +48,7 @@ def delete_account(account: Account) -> int:
             removed = delete_at_once(account)
             break
         except OperationalError as error:
-            if get_sqlstate(error) not in CONFLICTS:
+            if getattr(error.__cause__, "sqlstate", None) not in CONFLICTS:
                 raise
             if monotonic() > deadline:
                 raise InUse(f"Others change {account.pk} all the time. Suspend it, and delete it then.") from None
@@ -104,10 +104,6 @@ def delete_rows(account_id: str, models: Iterable[OwnedModel]) -> int:
         rows = owned.model._base_manager.filter(**{owned.account_lookup: account_id})
         removed += rows._raw_delete(rows.db)
     return removed
-
-
-def get_sqlstate(error: OperationalError) -> str | None:
-    return getattr(error.__cause__, "sqlstate", None)
 
 
 def models_in_deletion_order() -> list[OwnedModel]:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from accounts.plans.models import Plan, Unknown, UnlistedSigners, VisitorAddresses
 
 LIMITS = ("requests_per_minute", "requests_per_day", "edge_requests_per_minute", "edge_requests_per_day")
-SETTINGS = ("unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency", "address")
+SETTINGS = ("unlisted_signers", "unknown_host", "visitor_addresses", "time_zone", "currency")
 ENTERPRISE_LIMITS = ("requests_per_minute", "requests_per_day")  # by the enterprise plan
 
 

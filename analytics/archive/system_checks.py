@@ -30,7 +30,7 @@ def archive_is_private(app_configs: object, **kwargs: object) -> list[CheckMessa
 
 @register(deploy=True)
 def archive_can_be_read(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    missing = missing_packages()
+    missing = [name for name in PACKAGES if find_spec(name) is None]
     if not missing or not has_archived_months():
         return []
     return [
@@ -41,10 +41,6 @@ def archive_can_be_read(app_configs: object, **kwargs: object) -> list[CheckMess
             id="analytics.W002",
         )
     ]
-
-
-def missing_packages() -> list[str]:
-    return [name for name in PACKAGES if find_spec(name) is None]
 
 
 def has_archived_months() -> bool:

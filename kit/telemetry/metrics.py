@@ -107,7 +107,7 @@ class Family(Collector, Generic[M]):
         """Return the numbers summed over all processes."""
         if not settings.PROMETHEUS_MULTIPROC_DIR:
             return list(self.values)
-        arrays = [read_numbers(path) for path in metric_files(self.name) if self.counts(path)]
+        arrays = [array("d", path.read_bytes()) for path in metric_files(self.name) if self.counts(path)]
         columns = zip(*filter(None, arrays), strict=True)
         return [self.combine(column) for column in columns] or [0.0] * len(self.values)
 
@@ -250,7 +250,3 @@ def living_workers() -> list[int]:
     """Return the ids of the processes that share PROMETHEUS_MULTIPROC_DIR and are alive."""
     name = next(iter(families))
     return [process for process in map(process_id, metric_files(name)) if is_alive(process)]
-
-
-def read_numbers(path: Path) -> list[float]:
-    return list(array("d", path.read_bytes()))

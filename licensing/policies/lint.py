@@ -137,7 +137,7 @@ def find_unreachable(later: ComparableRule, earlier: Sequence[ComparableRule], b
         if not budget.spend(other, later):
             return None
         if other.covers(later) and not is_passed_by_payers(other, later):
-            if are_equivalent(rule, other.rule):
+            if comparable_fields(rule) == comparable_fields(other.rule):
                 order = explain_order(other.rule, rule)
                 message = f"Says the same as rules[{other.rule.index}], which is tried before it: {order}."
                 return build_finding("duplicate_rule", path, message)
@@ -185,10 +185,6 @@ def explain_order(earlier: Rule, later: Rule) -> str:
     if earlier.action != later.action:
         return f"{shared}, and of equals deny comes before allow"
     return f"{shared}, and it stands first in the list"
-
-
-def are_equivalent(first: Rule, other: Rule) -> bool:
-    return comparable_fields(first) == comparable_fields(other)
 
 
 def comparable_fields(rule: Rule) -> tuple[object, ...]:

@@ -143,15 +143,6 @@ Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row
 Right = Callable[..., bool]
 
 
-def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "–") -> Column:
-    @display(description=title, ordering=field)
-    def column(admin: object, row: object) -> str:
-        moment = getattr(row, field)
-        return empty if moment is None else shown_time(moment, style)
-
-    return column
-
-
 def column(title: str, render: Callable[[Any], str], ordering: str | None = None) -> Column:
     """Return the column that shows what `render` returns for the row."""
 
@@ -169,11 +160,18 @@ def external_id_of(row: object) -> str:
 def amount_column(title: str, field: str, ordering: str | None = None, sign: int = 1) -> Column:
     """Return the column of an amount in the row's currency. Null is 0."""
 
-    @display(description=title, ordering=ordering)
-    def column(admin: object, row: object) -> str:
+    def render(row: object) -> str:
         return in_units(sign * (getattr(row, field) or 0), getattr(row, "currency"))  # noqa: B009
 
-    return column
+    return column(title, render, ordering)
+
+
+def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "–") -> Column:
+    def render(row: object) -> str:
+        moment = getattr(row, field)
+        return empty if moment is None else shown_time(moment, style)
+
+    return column(title, render, field)
 
 
 def right(permission: str) -> Right:

@@ -26,28 +26,28 @@ TERMS = frozenset(
 )
 
 
-def identifiers(tree: ast.Module) -> Iterator[str]:
+def identifiers(nodes: list[ast.AST]) -> Iterator[str]:
     """Yield the names that a module defines, imports or uses."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)) | ast.alias(name=name):
                 yield name
 
 
-def strings(tree: ast.Module) -> Iterator[str]:
+def strings(nodes: list[ast.AST]) -> Iterator[str]:
     """Yield the strings of a module; some are names of environment variables."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Constant(value=str(text)):
                 yield text
 
 
-def prose(text: str, tree: ast.Module) -> Iterator[str]:
+def prose(text: str, nodes: list[ast.AST]) -> Iterator[str]:
     """Yield the comments and docstrings of a module."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield LINT_CODES.sub("", token.string)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, DOCUMENTED):
             yield ast.get_docstring(node) or ""
 
@@ -60,13 +60,13 @@ def is_term(word: str) -> bool:
 def test_names_in_prose_exist():
     """A bare name is the module's or a setting; with a qualifier, as in `usage.MAX_PAGES`, it is the product's."""
     texts = {path: path.read_text() for path in sources(*FOLDERS)}
-    trees = {path: ast.parse(text) for path, text in texts.items()}
-    variables = set(chain.from_iterable(map(strings, trees.values())))
-    used_names = {path: set(identifiers(tree)) for path, tree in trees.items()}
+    nodes = {path: list(ast.walk(ast.parse(text))) for path, text in texts.items()}
+    variables = set(chain.from_iterable(map(strings, nodes.values())))
+    used_names = {path: set(identifiers(of_module)) for path, of_module in nodes.items()}
     product_names = set().union(*used_names.values())
     dangling: list[tuple[Path, str]] = []
     for path, text in texts.items():
-        for word in chain.from_iterable(map(CAPITALS.findall, prose(text, trees[path]))):
+        for word in chain.from_iterable(map(CAPITALS.findall, prose(text, nodes[path]))):
             qualifier, _, name = word.rpartition(".")
             known = product_names if qualifier else used_names[path]
             if not (name in known or name in variables or hasattr(settings, name) or is_term(name)):
