@@ -29,7 +29,7 @@ from licensing.edge.verification.models import forget_outdated_names
 from licensing.edge.verification.published_lists import stored_lists, uses_published_lists
 from licensing.policies import rate_limits
 from licensing.visits import counting
-from licensing.visits.former import move_former_counts
+from licensing.visits.former_counts import move_former_counts
 from licensing.visits.retention import purge_pages
 
 if settings.ADMIN:

@@ -13,7 +13,7 @@ from unfold.sites import UnfoldAdminSite
 
 from operators.base.requests import signed_in
 from operators.base.scope import build_switch, chosen_account_only, switch_account
-from operators.login.audited import password_changed
+from operators.login.audit_entries import password_changed
 from operators.login.known_browsers import remember_browser
 from operators.login.limits import answer_too_many
 from operators.login.second_factor_page import second_factor_page

@@ -89,8 +89,8 @@ class VisitsCounted(models.Model):
         return f"{self.until}"
 
 
-# The version before counts in the following tables. licensing.visits.former moves its counts to EdgeUsage. Both are
-# removed one release later.
+# The version before counts in the following tables. licensing.visits.former_counts moves its counts to EdgeUsage. Both
+# are removed one release later.
 
 
 class FormerCounts(models.Model):

@@ -21,7 +21,7 @@ from accounts.auditing import audit
 from accounts.models import Authenticator, RecoveryCode
 from accounts.sealing import sealer, valid_peppers
 from operators.login import totp
-from operators.login.audited import AuditedOperator
+from operators.login.audit_entries import AuditedOperator
 from operators.login.session_store import end_sessions
 
 PURPOSE = "authenticator"  # of the encryption key

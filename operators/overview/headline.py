@@ -19,7 +19,7 @@ from operators.base.links import list_url
 from operators.base.times import time_filter
 from operators.overview.figures import RevenueFigures, Today, UsageFigures
 from operators.overview.first_steps import Step
-from operators.overview.without_policy import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
+from operators.overview.newest_decisions import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
 
 MAX_REQUESTERS = 5
 

@@ -19,7 +19,7 @@ from operators.base.links import list_url
 from operators.base.scope import may_check_access
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
-from operators.overview.without_policy import MAX_SCANNED, newest_since
+from operators.overview.newest_decisions import MAX_SCANNED, newest_since
 
 SOON, LATER = 30, 60  # days
 MAX_ROWS = 10

@@ -28,7 +28,7 @@ from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.related import RelatedInputs, without_window
 from operators.base.requests import signed_in
 from operators.login import second_factor
-from operators.login.audited import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
+from operators.login.audit_entries import AuditedAdmin, AuditedOperator, AuditedRole, password_changed
 from operators.login.session_store import end_sessions
 from operators.staff.roles import used_permissions
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.auditing import audit
 from accounts.models import Account
 from operators.base.scope import set_scope
-from operators.login.audited import AuditedOperator
+from operators.login.audit_entries import AuditedOperator
 
 
 @transaction.atomic

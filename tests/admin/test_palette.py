@@ -84,4 +84,4 @@ def test_only_what_has_a_name_is_searched_by_text():
     assert searched == {
         "Account", "ApiKey", "Content", "Group", "License", "LicenseClient", "Policy", "Requester", "Site", "User",
         "WebhookEndpoint",
-    }, "Ctrl+K searches each term in these models. BY_ID_ALONE (operators/palette.py) has the others."  # fmt: skip
+    }, "Ctrl+K searches these models by text; BY_ID_ALONE (operators/palette.py) has the others."  # fmt: skip

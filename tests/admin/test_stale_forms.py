@@ -10,7 +10,7 @@ from licensing.policies import services as policy_services
 from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from operators.base.scope import set_scope
-from operators.login.audited import AuditedOperator, AuditedRole
+from operators.login.audit_entries import AuditedOperator, AuditedRole
 from tests import factories
 from tests.admin.forms import as_sent, form_values, submit
 from tests.admin.racing import meeting

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from config import jobs
-from licensing.visits import former
+from licensing.visits import former_counts
 from licensing.visits.models import EdgeUsage, Page, PageDay, ReferralDay, UsageKind, VisitorDay, VisitsCounted
 from licensing.visits.pages import url_digest
 from tests import factories
@@ -77,16 +77,16 @@ def count_as_the_version_before(scheme="https:"):
 
 @pytest.mark.parametrize("scheme", ["https:", "http:"])
 def test_reports_are_the_same_after_counts_were_moved(ask, api, site, monkeypatch, scheme):
-    monkeypatch.setattr(former, "CHUNK", 3)
+    monkeypatch.setattr(former_counts, "CHUNK", 3)
     visit(ask, 40, seed=5)
     before = reports(api)
     count_all()
     count_as_the_version_before(scheme)
     assert reports(api) != before
-    assert former.move_former_counts() > 0
+    assert former_counts.move_former_counts() > 0
     assert reports(api) == before
     assert set(Page.objects.values_list("site", flat=True)) == {site.pk}
-    assert former.move_former_counts() == 0
+    assert former_counts.move_former_counts() == 0
 
 
 def test_requests_that_either_version_counted_appear_once(ask, api, site):
@@ -95,7 +95,7 @@ def test_requests_that_either_version_counted_appear_once(ask, api, site):
     count_as_the_version_before()
     VisitsCounted.objects.update(until=timezone.now())
     visit(ask, 20, seed=7)
-    former.move_former_counts()
+    former_counts.move_former_counts()
     count_all()
     counted = reports(api)
     EdgeUsage.objects.all().delete()
@@ -105,12 +105,12 @@ def test_requests_that_either_version_counted_appear_once(ask, api, site):
 
 
 def test_a_move_that_broke_off_continues(ask, api, site, monkeypatch):
-    monkeypatch.setattr(former, "CHUNK", 2)
+    monkeypatch.setattr(former_counts, "CHUNK", 2)
     visit(ask, 20, seed=8)
     before = reports(api)
     count_all()
     count_as_the_version_before("http:")
-    original, calls = former.add_usage, []
+    original, calls = former_counts.add_usage, []
 
     def breaks(*arguments):
         calls.append(arguments)
@@ -119,11 +119,11 @@ def test_a_move_that_broke_off_continues(ask, api, site, monkeypatch):
         original(*arguments)
 
     with monkeypatch.context() as broken:
-        broken.setattr(former, "add_usage", breaks)
+        broken.setattr(former_counts, "add_usage", breaks)
         with pytest.raises(RuntimeError):
-            former.move_former_counts()
-    assert former.count_former_rows() > 0
-    former.move_former_counts()
+            former_counts.move_former_counts()
+    assert former_counts.count_former_rows() > 0
+    former_counts.move_former_counts()
     assert reports(api) == before
     assert {page.url.partition(":")[0] for page in Page.objects.all()} == {"https"}
 
@@ -147,10 +147,10 @@ def test_another_accounts_counts_are_moved_apart(ask, api, other_api, account, o
     }
     VisitorDay.objects.create(**counts)
     PageDay.objects.create(**counts, page=page)
-    former.move_former_counts()
+    former_counts.move_former_counts()
     assert reports(api) == before
     assert other_api.get("/v1/analytics/pages")["summary"]["requests"] == 3
 
 
 def test_the_service_moves_former_counts():
-    assert former.move_former_counts in [job.act for job in jobs.SHARED_JOBS]
+    assert former_counts.move_former_counts in [job.act for job in jobs.SHARED_JOBS]

@@ -6,7 +6,7 @@ from time import monotonic
 from kit.commands import ServiceCommand
 from licensing.content import rekeying
 from licensing.content.models import Content
-from licensing.visits import former
+from licensing.visits import former_counts
 
 MAX_PAGES = 100  # pages to list
 SECONDS = 2  # between two lines about the progress
@@ -28,7 +28,9 @@ class Rewrite:
 
 REWRITES = [
     Rewrite("contentKeys", "Keys of items by their URLs", rekeying.count_items, rekeying.rekey_items),
-    Rewrite("edgeUsage", "Counts of visits in former tables", former.count_former_rows, former.move_chunks),
+    Rewrite(
+        "edgeUsage", "Counts of visits in former tables", former_counts.count_former_rows, former_counts.move_chunks
+    ),
 ]
 
 
