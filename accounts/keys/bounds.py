@@ -4,10 +4,10 @@ A key may have a rate limit of its own, below the limits of its account's plan.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from ipaddress import ip_network
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from accounts.keys.models import ALL, ApiKey
 from accounts.keys.permissions import NEVER_PUBLIC
@@ -98,6 +98,11 @@ def key_bounds(key: ApiKey) -> Bounds:
     }
 
 
+def change_bounds(bounds: Bounds, fields: Mapping[str, object]) -> Bounds:
+    """Return the bounds with those that the fields give."""
+    return cast(Bounds, {name: fields.get(name, value) for name, value in bounds.items()})
+
+
 def check_no_more_than(creator: ApiKey, permissions: Iterable[str], bounds: Bounds) -> None:
     """Raise InsufficientPermissions if a key would have more permissions, life, addresses, hosts or requests than
     its creator.
@@ -155,16 +160,8 @@ def check_may_change(changer: ApiKey, key: ApiKey, new_bounds: Bounds) -> None:
         check_no_more_than(changer, key.permissions, new_bounds)
         return
     # Bounds that stay as they are may lie beyond those of the changing key.
-    changed_bounds = key_bounds(changer)
-    if new_bounds["allowed_ips"] != old_bounds["allowed_ips"]:
-        changed_bounds["allowed_ips"] = new_bounds["allowed_ips"]
-    if new_bounds["allowed_hosts"] != old_bounds["allowed_hosts"]:
-        changed_bounds["allowed_hosts"] = new_bounds["allowed_hosts"]
-    if new_bounds["rate_limit"] != old_bounds["rate_limit"]:
-        changed_bounds["rate_limit"] = new_bounds["rate_limit"]
-    if new_bounds["expires_at"] != old_bounds["expires_at"]:
-        changed_bounds["expires_at"] = new_bounds["expires_at"]
-    check_no_more_than(changer, [], changed_bounds)
+    changes = {name: value for name, value in new_bounds.items() if value != old_bounds.get(name)}
+    check_no_more_than(changer, [], change_bounds(key_bounds(changer), changes))
 
 
 def is_wider(new_bounds: Bounds, old_bounds: Bounds) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import NamedTuple, NotRequired, TypedDict, Unpack, cast
+from typing import NamedTuple, NotRequired, TypedDict, Unpack
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -14,6 +14,7 @@ from accounts.keys import keytext
 from accounts.keys.authentication import Grant
 from accounts.keys.bounds import (
     Bounds,
+    change_bounds,
     check_below_plan,
     check_may_change,
     check_no_more_than,
@@ -119,11 +120,6 @@ def build_key(account_id: str, creator: ApiKey | None, **fields: Unpack[NewKey])
         **bounds,
     )
     return key, text
-
-
-def change_bounds(bounds: Bounds, fields: Validated) -> Bounds:
-    """Return the bounds with those that the fields give."""
-    return cast(Bounds, {name: fields.get(name, value) for name, value in bounds.items()})
 
 
 class IssuedKey(NamedTuple):
