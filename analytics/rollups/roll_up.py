@@ -49,25 +49,25 @@ def roll_up_batch(age: timedelta) -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if cursor.fetchone() != (True,):
             return 0
-        cursor.execute(DUE, [age.total_seconds()])
-        due = [day for (day,) in cursor.fetchall()]
-        if not due:
+        cursor.execute(IS_DUE, [age.total_seconds()])
+        if cursor.fetchone() != (True,):
             return 0
         cursor.execute(SETTINGS)
+        cursor.execute(USAGE_DAYS)
+        days = [day for (day,) in cursor.fetchall()]
         rows = 0
-        for day in due:
+        for day in days:
             cursor.execute(usage_statement(day), [day, day, BATCH_ROWS])
             rows += cursor.fetchone()[0]
         cursor.execute(revenue_statement(), [BATCH_ROWS])
         return rows + int(cursor.fetchone()[0])
 
 
-# The days of pending rows, in UTC.
-DUE = """
-WITH waiting AS (
-  SELECT hour, recorded FROM analytics_recentusage UNION ALL SELECT hour, recorded FROM analytics_recentrevenue)
-SELECT DISTINCT (hour AT TIME ZONE 'UTC')::date FROM waiting
-WHERE EXISTS (SELECT FROM waiting WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+IS_DUE = """
+SELECT EXISTS (SELECT FROM (
+  SELECT recorded FROM analytics_recentusage UNION ALL SELECT recorded FROM analytics_recentrevenue) waiting
+  WHERE recorded <= statement_timestamp() - make_interval(secs => %s))"""
+USAGE_DAYS = "SELECT DISTINCT (hour AT TIME ZONE 'UTC')::date FROM analytics_recentusage"  # days of UTC
 OF_DAY = "WHERE hour >= %s::timestamp AT TIME ZONE 'UTC' AND hour < (%s::date + 1)::timestamp AT TIME ZONE 'UTC'"
 SETTINGS = "SELECT set_config('synchronous_commit', 'off', true), set_config('jit', 'off', true)"
 
