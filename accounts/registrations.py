@@ -1,4 +1,4 @@
-"""What this app registers when Django starts: objects and deadlines of events, periodic tasks, signal receivers."""
+"""Registers objects and deadlines of events, periodic tasks and signal receivers when Django starts."""
 
 from datetime import datetime, timedelta
 

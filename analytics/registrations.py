@@ -1,6 +1,4 @@
-"""What this app registers when Django starts: objects and deadlines of events, bookings of credit, periodic tasks and
-signal receivers.
-"""
+"""Registers objects and deadlines of events, bookings of credit, periodic tasks and signal receivers."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

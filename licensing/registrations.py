@@ -1,4 +1,4 @@
-"""What this app registers when Django starts: objects and deadlines of events, and what accounts and analytics cannot
+"""Registers objects and deadlines of events when Django starts, and what accounts and analytics cannot
 import: names of requesters, words of denial reasons, bookings of fees, what an erasure keeps, and signal receivers.
 """
 

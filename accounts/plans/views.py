@@ -137,7 +137,7 @@ def render_window(use: WindowUse, seconds: int, now: int) -> dict[str, int]:
     }
 
 
-def render_account(account: Account, key: ApiKey) -> dict[str, object]:
+def render_own_account(account: Account, key: ApiKey) -> dict[str, object]:
     use = plan_use([account])[account.pk]
     now = int(timezone.now().timestamp())
     return {
@@ -182,10 +182,10 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         a public one gets no limits and usage.
         """
         key = self.get_object()
-        return Response(pick_fields(render_account(key.account, key), self.fields_to_show()))
+        return Response(pick_fields(render_own_account(key.account, key), self.fields_to_show()))
 
     def shown_now(self, resource: ApiKey) -> Mapping[str, object]:
-        return render_account(resource.account, resource)
+        return render_own_account(resource.account, resource)
 
     @extend_schema(
         summary="Change the account of the key", request=AccountChangeSerializer, responses=OwnAccountSerializer
@@ -197,4 +197,4 @@ class OwnAccountViewSet(AccountViewSet[ApiKey]):
         """
         key = self.get_object()
         key.account = update_account(key.account, self.validated_change(key, AccountChangeSerializer))
-        return Response(render_account(key.account, key))
+        return Response(render_own_account(key.account, key))

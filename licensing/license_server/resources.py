@@ -126,7 +126,7 @@ def find_site(account_id: str, host: str) -> Site:
 
 
 def registered_page(account_id: str, published: Terms, netlocs: list[str], requested: str) -> Resource:
-    """Return the page of the item that has the published terms. Raises Unpublished if it was deleted meanwhile."""
+    """Return the page of the item with the published terms. Raises Unpublished if it has been deleted since."""
     source = published.item or ""
     item = find_pages(account_id, [source]).get(source)
     if item is None:

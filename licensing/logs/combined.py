@@ -52,7 +52,7 @@ def parse_combined(line: str) -> Visit:
 
 
 def host_behind_agent(line: str) -> str | None:
-    """Return a field behind the User-Agent that looks like a host name, and is not read; None if there is none."""
+    """Return an unread field behind the User-Agent that looks like a host name, or None."""
     match = match_plain_line(line)
     further = "" if match is None else line[match.end() :]
     return next((word for word in further.replace('"', " ").split() if is_host_name(word)), None)

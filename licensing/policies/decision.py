@@ -197,7 +197,7 @@ def replace_permission(facts: Facts, permission: str | None) -> Facts:
 
 
 def apply_rule(rule: Rule | None, policy: CompiledPolicy, facts: Facts) -> Decision:
-    """Return the decision of the matching rule, or of the default action if there is none.
+    """Return the decision of the matching rule, or without one of the default action.
 
     A rule with a price denies requesters without a licence, who can pay for the access (licensing.policies.offers).
     """

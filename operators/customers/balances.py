@@ -1,4 +1,4 @@
-"""What customers owe, and the payments, credit and fees of their pages."""
+"""Balances of customers, and the payments, credit and fees that their pages show."""
 
 from datetime import datetime
 from decimal import Decimal

@@ -22,7 +22,7 @@ def outermost(endpoint):
 
 @pytest.fixture(scope="module")
 def before(other, for_the_module):
-    """What the other account's resources are before any test."""
+    """The other account's resources before any test."""
     with for_the_module():
         api = ApiClient(factories.key_text(Account.objects.get(pk=other.account_id)))
         return [read.send(api, other.ids).body for read in READS]

@@ -22,7 +22,7 @@ FROM_CUSTOMER = {"requester_own_id", "of_requester"}  # fields that a customer's
 
 
 class FormConfirmation(Struct, frozen=True):
-    """What to show before a filled-in form is saved: `effects` are sentences, `facts` pairs of label and value."""
+    """A page that asks before a filled-in form is saved. `effects` are sentences, `facts` pairs of label and value."""
 
     title: str
     effects: Sequence[str]
