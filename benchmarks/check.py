@@ -92,7 +92,7 @@ def main() -> None:
     arguments.add_argument("--load", choices=LOADS, default=MIXED, help="of benchmarks.traffic")
     how = arguments.add_mutually_exclusive_group()
     how.add_argument("--curve", action="store_true", help="1 to 512 connections, with 1 and 2 workers")
-    how.add_argument("--open", action="store_true", help="arrivals at random times, at 10 to 90 % of capacity")
+    how.add_argument("--open", action="store_true", help="arrivals at random times, at 10 to 90 %% of capacity")
     options = arguments.parse_args()
     if options.readme and (options.curve or options.open):
         arguments.error("--readme takes neither --curve nor --open: README has no place for them.")

@@ -1,4 +1,5 @@
 import gzip
+import importlib
 import json
 import re
 import shlex
@@ -90,6 +91,17 @@ def test_other_printed_commands_exist_and_blocks_name_the_python_that_has_the_pa
     assert set(ELSEWHERE) <= set(PRINTED)
     lines = [(one.path, line) for one in blocks() for line in one.text.splitlines()]
     assert [(path, line) for path, line in lines if re.match(r"python3? (manage\.py|-m)", line)] == []
+
+
+def test_the_benchmarks_explain_their_options(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.argv", ["benchmark", "--help"])
+    names = set(re.findall(r"python -m (benchmarks\.\w+)", Path("benchmarks/README.md").read_text()))
+    modules = [importlib.import_module(name) for name in names]
+    for module in modules:
+        if hasattr(module, "parser"):
+            with pytest.raises(SystemExit, match="0"):
+                module.main()
+    assert len(modules) > 10
 
 
 def test_an_import_reports_as_the_guide_shows(run: Run):
