@@ -186,6 +186,11 @@ def test_the_cookie_of_one_visitor_is_not_sent_for_the_next(way, service, client
         assert (number, reply.status, "set-cookie" in reply.headers) == (number, 200, True)
 
 
+def test_a_visitor_with_an_id_that_no_requester_can_have_counts_as_unknown(site: Site):
+    for who in ("x" * 256, "   "):
+        assert [site(target, who=who).status for target in ("/about", "/premium/a")] == [200, 402]
+
+
 FORGED = {
     "X-Access-Requester": "forged",
     "X-Access-Decision": "forged",

@@ -30,6 +30,7 @@ const refusalPage = (text: string) =>
   `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>${text}</title>` +
   '<body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">' +
   `<p>${text}</p></body></html>`;
+const REQUESTER = /^(?:(?=.*\S)[^\0\p{Surrogate}]{1,255})?$/su; // the ids that the service takes, or none
 const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/g;
 
 /** What a visit is decided by. `url` is as the visitor sent it. */
@@ -134,7 +135,12 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     const page = pageOf(visit.url, options.host);
     if (isChosen(skipAssets === true ? isAsset : skipAssets, page)) return admitted(visit);
     if (Date.now() < pausedUntil) return unreachable(visit, page);
-    const asked = question(visit, page, key, options.address(request), await options.requester?.(request));
+    let requester = (await options.requester?.(request)) ?? "";
+    if (!REQUESTER.test(requester)) {
+      logOnce("requester", "`requester` returned no id of up to 255 characters. The visitor counts as unknown.");
+      requester = "";
+    }
+    const asked = question(visit, page, key, options.address(request), requester);
     if (isTooLarge(asked)) return text(visit, 431, "The request's headers are too large.");
     const init = new Request(urlBelow(options.url, PATH), { headers: asked, redirect: "manual" });
     let answer: Response;
@@ -189,7 +195,7 @@ function pageOf(url: string, host?: string): Page {
   return { url: `${scheme}${named}${path}${rest}`, host: named, path: path || "/" };
 }
 
-function question(visit: Visit, page: Page, key: string, address?: string | null, requester?: string | null): Headers {
+function question(visit: Visit, page: Page, key: string, address: string | null = "", requester: string): Headers {
   const asked = picked(visit.headers, SENT);
   if (!asked.has("user-agent")) asked.set("user-agent", "");
   for (const name of SENT) if (asked.has(name)) asked.set(name, asked.get(name)!.replace(UNSENDABLE, " "));
@@ -197,7 +203,7 @@ function question(visit: Visit, page: Page, key: string, address?: string | null
   asked.set("x-licensing-errors", "503"); // a wrong key is an outage, which refuses no reader of open pages
   asked.set("x-licensing-method", visit.method);
   asked.set("x-licensing-url", page.url.replace(UNSENDABLE, encodeURIComponent));
-  asked.set("x-licensing-requester", encodeURIComponent(requester ?? ""));
+  asked.set("x-licensing-requester", encodeURIComponent(requester));
   asked.set("x-licensing-visitor", (VISITOR.exec(visit.headers.get("cookie") ?? "")?.[1] ?? "").replace(UNSENDABLE, ""));
   asked.set("x-licensing-address", (address ?? "").replace(UNSENDABLE, ""));
   return asked;

@@ -53,6 +53,7 @@ FREE = re.compile(
     r"|(wp-)?sitemap[\w.-]*\.xml|[\w-][\w.-]*-sitemap\.xml|(\.well-known|sitemaps)(/[\w-][\w.-]*)+)",
     re.ASCII,
 )
+REQUESTER = re.compile(r"(?=.*\S)[^\0\ud800-\udfff]{1,255}", re.DOTALL)  # the ids that the service takes
 UNSENDABLE = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 IN_PATHS = "/!$&'()*+,;=:@~"
 IN_QUERIES = IN_PATHS + "?%"
@@ -132,13 +133,21 @@ class Paywall:
             "x-licensing-errors": "503",  # a wrong key is an outage, which refuses no reader of open pages
             "x-licensing-method": visit.method,
             "x-licensing-url": visit.url,
-            "x-licensing-requester": quote(visit.requester or "", safe=""),
+            "x-licensing-requester": quote(self.requester_id(visit.requester), safe=""),
             "x-licensing-address": known_address(visit.address),
             "x-licensing-visitor": visitor_of(visit.headers.get("cookie", "")),
         }
         asked = {name: UNSENDABLE.sub(" ", value).strip() for name, value in asked.items()}
         lengths = [len(value) for value in asked.values()]
         return refusal(visit, 431, "The request's headers are too large.") if is_too_large(lengths) else asked
+
+    def requester_id(self, given: str | None) -> str:
+        """Return the id that the site names; empty, with a line in the log, if no requester can have it."""
+        if not given or REQUESTER.fullmatch(given):
+            return given or ""
+        text = "`requester` returned no id of up to 255 characters. The visitor counts as unknown."
+        self.log_once("requester", text, logging.ERROR)
+        return ""
 
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
