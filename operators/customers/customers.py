@@ -85,6 +85,7 @@ class RequesterAdmin(
     list_display = (
         "requester_id", "name", "licences", "owes", "revenue", "credit", "last_seen", "account", "first_seen",
     )  # fmt: skip
+    list_display_links = ("requester_id", "name")
     list_select_related = ("account",)
     phone_row_columns = {"owes": "", "name": "", "licences": ""}
     fieldset_headings = {"decisions": "Decisions"}

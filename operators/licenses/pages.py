@@ -69,6 +69,7 @@ class StateFilter(OptionsFilter[License]):
 class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[License]):
     empty_state = EmptyState("A licence gives one customer the access that rules grant to licence holders.")
     list_display = ("license_type", "requester", "state", "covers", "term", "price", "per_access", "fee", "account")
+    list_display_links = ("license_type", "requester")
     list_select_related = ("account", "requester")
     phone_row_columns = {"requester": "", "state": "", "term": ""}
     list_filter = (

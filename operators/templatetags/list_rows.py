@@ -83,10 +83,10 @@ def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
 
 
 def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
-    """Render a cell; an empty one is left out of the second line unless it is a link."""
+    """Render a cell; an empty one is no link, and left out of the second line."""
     text, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
-    if column.leads_on:
+    if column.leads_on and not is_empty:
         tag = "th"
         kept = {"preserved_filters": cl.preserved_filters, "opts": cl.opts}
         address = add_preserved_filters(kept, cl.url_for_result(obj))
@@ -95,7 +95,7 @@ def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
     if column.word and not is_empty:
         attributes = format_html(' data-word="{}"', column.word)
     css = column.css
-    if is_empty and "row-fact" in css and not column.leads_on:
+    if is_empty and "row-fact" in css:
         css = f"field-{column.name}"
     return format_html('<{} class="{}"{}>{}</{}>', tag, css, attributes, text, tag)
 
