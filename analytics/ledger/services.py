@@ -168,7 +168,7 @@ def check_repeated(existing: LedgerEntry, fields: Validated) -> None:
 
 def another_body(existing: LedgerEntry) -> AlreadyExists:
     return AlreadyExists(
-        f"Another adjustment has the externalId {existing.external_id!r}: {existing.pk}, {existing}.",
+        f"Another adjustment has the number {existing.external_id!r}: {existing.pk}, {existing}.",
         param="externalId",
     )
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from accounts.plans.models import Account
 from kit.storage.references import Reference
 from kit.values.amounts import AmountField, plain
+from kit.values.currencies import in_full
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 
@@ -51,7 +52,7 @@ class Payment(models.Model):
         managed = False
 
     def __str__(self) -> str:
-        return f"{plain(self.amount)} {self.currency}"
+        return in_full(self.amount, self.currency)
 
     @property
     def is_transfer(self) -> bool:

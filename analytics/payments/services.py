@@ -57,10 +57,9 @@ def existing_payment(payment: Payment) -> Payment:
     if not all(same):
         whose = existing.requester.requester_id
         is_void = existing.voided_at is not None
-        mend = " That payment is void. Record the corrected one with another externalId." if is_void else ""
+        mend = " That payment is void. Record the corrected one with another number." if is_void else ""
         raise AlreadyExists(
-            f"Another payment has the externalId {payment.external_id!r}: {existing.pk}, {existing} of {whose!r}."
-            f"{mend}",
+            f"Another payment has the number {payment.external_id!r}: {existing.pk}, {existing} of {whose!r}.{mend}",
             param="externalId",
         )
     return existing

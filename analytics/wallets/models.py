@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.plans.models import Account
+from analytics.wallets.units import in_units
 from kit.storage.references import Reference
 from kit.values.amounts import AmountField, plain
 from kit.values.calendar import zone_named
@@ -93,7 +94,7 @@ class Wallet(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{plain(self.balance)} {self.unit}"
+        return in_units(self.balance, self.unit)
 
     @property
     def available(self) -> Decimal:

@@ -228,9 +228,9 @@ class PaymentAdmin(
     @display(
         description="Kind", label={"void": "danger", "payout": "warning", "payment": "info", "transfer": "default"}
     )
-    def state(self, payment: Payment) -> str:
+    def state(self, payment: Payment) -> str | tuple[str, str]:
         if payment.voided_at is not None:
-            return "void"
+            return "void", f"void {payment.kind}"
         return "transfer" if payment.is_transfer else str(payment.kind)
 
     @display(description="Voided", empty_value="no")

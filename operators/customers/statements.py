@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from rest_framework.request import Request
@@ -21,15 +22,23 @@ from analytics.models.statements import HOLDER, requester_of
 from analytics.statements.lines import lines_of
 from analytics.statements.printing import credit_changes, printed
 from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
-from analytics.wallets.units import in_units
+from analytics.wallets.units import ACCESS, in_units
 from kit.rest.export import CHUNK, Row, columns_of, export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport
-from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter
+from operators.base.figures.choice import parse_period
+from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter, listed_months
 from operators.base.links import change_url, link_to
-from operators.base.lists import PAGE, BoundedChangeList, BoundedPaginator, amount_column
+from operators.base.lists import (
+    PAGE,
+    BoundedChangeList,
+    BoundedPaginator,
+    TotalledList,
+    amount_column,
+    sums_in_words,
+)
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time
@@ -72,7 +81,7 @@ class StatementChangeList(BoundedChangeList):
 
 
 @admin.register(Statement)
-class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
+class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExport[Statement]):
     empty_state = EmptyState(
         "A statement adds up what a customer was charged and paid in a month. The first appears with the first entry.",
         "Open the ledger",
@@ -101,6 +110,8 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         ("account", RelatedFilter),
     )
     search_help_text = "A full stm_ id, or the start of a customer's id or name."
+    total_of = "closing balances"
+    newest_booking_first = False
     sortable_by = ("month_text", "opening_balance", "turnover", "closing_balance")
     actions_list = ("export_items",)
     actions_detail = ("print_page", "export_lines")
@@ -148,6 +159,15 @@ class StatementAdmin(CustomerSearch[Statement], ListExport[Statement]):
         if number.isdecimal():
             paginator.shown_page = max(1, int(number))
         return paginator
+
+    def shows_totals(self, request: HttpRequest) -> bool:
+        """Whether the list shows a single month: balances of several months are no sum."""
+        month = request.GET.get(StatementPeriodFilter.parameter_name, "")
+        period = parse_period(month, listed_months(request), timezone.now())
+        return period is not None and period.months == 1
+
+    def totals(self, changelist: BoundedChangeList) -> list[str]:
+        return sums_in_words(changelist.queryset.exclude(currency=ACCESS), "closing")
 
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

@@ -47,6 +47,9 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         ("q=nobody", 0),
     ):
         assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
+    assert "Total of these" not in html_of(admin, LIST)  # balances of several months are no sum
+    listed = " ".join(strip_tags(html_of(admin, f"{LIST}?month=2026-01")).split())
+    assert "Total of these closing balances: 100.10 USD." in listed
     html = html_of(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
     for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html

@@ -102,7 +102,7 @@ def test_a_top_up_with_the_number_of_a_recorded_payment_records_no_second_one(ad
     paid = {"requesterId": "org_acme", "amount": 40, "currency": "USD", "externalId": "transfer-8"}
     api.post("/v1/payments", paid)
     differs = top_up(admin, customer, wallet="USD", amount="41", external_id="transfer-8")
-    assert "Another payment has the externalId" in differs.content.decode()
+    assert "Another payment has the number" in differs.content.decode()
     assert not Grant.objects.exists()
     assert top_up(admin, customer, wallet="USD", amount="40", external_id="transfer-8").status_code == 302
     assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 40)
@@ -205,6 +205,7 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
     assert "recorded before" in submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
     submit(admin, reverse("admin:analytics_payment_void", args=[payment.pk]), reason="Typing error")
+    assert "void payment" in admin.get(change_url(payment)).content.decode()
     for amount in ("12.50", "1.25"):
         again = submit(admin, PAY, **{**fields, "amount": amount}, external_id="inv-1", confirmed="1")
         assert "That payment is void" in again.content.decode()

@@ -195,7 +195,7 @@ def test_a_void_payment_stays_listed_and_counts_no_longer(api, pay, clock):
     assert pay("500", externalId="inv-1").body == voided.body  # the number stays used
     corrected = pay("50", externalId="inv-1")
     assert corrected.status_and_param == (409, "externalId")
-    assert "That payment is void. Record the corrected one with another externalId." in corrected.error["message"]
+    assert "That payment is void. Record the corrected one with another number." in corrected.error["message"]
     for reason in ("", None):
         assert void(api, right, reason=reason).status == 422
     [shown] = statements(api).values()
