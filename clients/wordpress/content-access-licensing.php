@@ -151,14 +151,15 @@ function guard_once(): void
 }
 
 /**
- * Whether WordPress shows no text: for a further page of a post that has none, a trackback, a feed without posts, and
- * a format that no feed has.
+ * Whether WordPress shows no text: for a further page of a post that has none, a trackback, the form for a post's
+ * password, a list or feed without posts, and a format that no feed has.
  */
 function shows_no_text(): bool
 {
     global $wp_query;
     if (!is_feed()) {
-        return is_404() || is_trackback();
+        $is_empty_list = (is_search() || is_archive()) && !$wp_query->posts;
+        return is_404() || is_trackback() || $is_empty_list || (is_singular() && post_password_required());
     }
     $format = get_query_var('feed');
     $format = is_string($format) ? ltrim($format, '_') : ''; // as do_feed() reads it
@@ -184,7 +185,7 @@ function guard_rest($result, $server, $request)
     $method = $request->get_method(); // `_method` counts
     if (($_SERVER['REQUEST_METHOD'] ?? '') === 'HEAD' || $method === 'OPTIONS') { // answered with the schema of the route
         $method = 'HEAD';
-    } elseif (is_rest_error($server, $request)) {
+    } elseif (has_no_rest_text($server, $request)) {
         $method = 'HEAD';
         $url = names_page($url) ? $url : route_url($route); // a draft has no permalink
     }
@@ -328,12 +329,13 @@ function lower_route(string $route): string
 }
 
 /**
- * Whether the REST API answers with an error: for lack of the route, of the post, of a parameter or of a permission.
+ * Whether the REST API answers with an error, for lack of the route, of the post, of a parameter or of a permission,
+ * with an empty list, or with a post without its text, for lack of the password.
  *
  * What reads by code of WordPress has to run to say so. It runs once: its answer is kept for the dispatch. Routes of
  * plugins, which may use up a token or answer by themselves, do not run before the decision.
  */
-function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
+function has_no_rest_text(\WP_REST_Server $server, \WP_REST_Request $request): bool
 {
     $tried = clone $request;
     $matched = (fn () => $this->match_request_to_handler($tried))->call($server);
@@ -356,7 +358,11 @@ function is_rest_error(\WP_REST_Server $server, \WP_REST_Request $request): bool
     $answer = $handler['callback']($tried);
     add_filter('rest_dispatch_request', fn ($other, $asked) => $other ?? ($asked === $request ? $answer : null), 10, 2);
     $response = rest_ensure_response($answer);
-    return is_wp_error($response) || $response->is_error();
+    if (is_wp_error($response) || $response->is_error()) {
+        return true;
+    }
+    $data = $response->get_data();
+    return $data === [] || (($data['content']['protected'] ?? false) && ($data['content']['rendered'] ?? '') === '');
 }
 
 /** Whether the callback is a method of a class of WordPress itself, not of a plugin's subclass. */

@@ -15,17 +15,22 @@ ROUTES = """
 """
 
 
-def test_nobody_is_charged_for_what_has_no_text(visit, client, site):
+def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
     words = ROUTES.split()
     pages = [(f"/wp-json/{route}", int(status)) for status, route in zip(words[::2], words[1::2], strict=True)]
     pages += [("/premium/premium-post/trackback/", 302), ("/none/none/feed/", 200), ("/feed/", 200)]
     pages += [("/?feed=nope", 404), ("/?feed=_rss2", 200)]
+    locked = f"/wp-json/wp/v2/posts/{blog.posts['locked']}"
+    lists_of_nothing = ["/?s=zzzzzz", "/?author=2", "/wp-json/wp/v2/posts?search=zzzzzz"]
+    pages += [(path, 200) for path in ("/free/locked/", locked, f"{locked}?password=sesame", *lists_of_nothing)]
+    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame")
     feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
-    with opened(client, site, "/wp-json/", *feeds, like="/premium/*"):
+    sold = ("/wp-json/", "/free/locked/", "/search/", "/author/")
+    with opened(client, site, *sold, *feeds, like="/premium/*"):
         for path, status in pages:
             query = {"subscriber": "org_metered"} | dict(httpx.URL(path).params)
             reply = visit.request("POST" if "?feed" in path else "GET", path, params=query, follow_redirects=False)
-            charge = Decimal("0.05") if path in ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2") else None
+            charge = Decimal("0.05") if path in paid else None
             assert (path, reply.status_code, newest_charge(client)) == (path, status, charge)
 
 

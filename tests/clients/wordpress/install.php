@@ -42,10 +42,11 @@ foreach (['page' => 'about', 'study' => 's1', 'memo' => 'm1'] as $type => $name)
     ]);
     echo "$name=$made\n";
 }
-foreach (['private', 'draft'] as $status) {
+foreach (['private', 'draft', 'locked'] as $status) { // `locked` has a password
     $made = wp_insert_post([
-        'post_title' => $status, 'post_name' => $status, 'post_content' => $secret, 'post_status' => $status, 'post_author' => 1,
-        'post_category' => [get_cat_ID('free')],
+        'post_title' => $status, 'post_name' => $status, 'post_content' => $secret, 'post_author' => 1,
+        'post_status' => $status === 'locked' ? 'publish' : $status, 'post_category' => [get_cat_ID('free')],
+        'post_password' => $status === 'locked' ? 'sesame' : '',
     ]);
     echo "$status=$made\n";
 }
