@@ -17,6 +17,12 @@ CACHE = (
     "proxy_cache_path {directory}/pages keys_zone=pages:1m; proxy_cache pages; proxy_cache_valid any 5m; "
     "proxy_cache_use_stale error timeout updating http_500 http_503; proxy_cache_lock on; expires 1d;"
 )
+# Each is valid by itself; nginx compares them with those of each location.
+BUFFERS = [
+    "proxy_buffer_size 128k; proxy_buffers 4 256k; proxy_busy_buffers_size 256k;",
+    "proxy_buffer_size 8k; proxy_buffers 8 8k; proxy_busy_buffers_size 8k;",
+    "proxy_buffer_size 4k; proxy_buffers 8 4k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 8k;",
+]
 RESTRICTIONS = "satisfy any; allow 127.0.0.1; deny all;"
 
 
@@ -69,6 +75,13 @@ def test_no_inherited_setting_opens_a_closed_page_or_keeps_it_closed_after_an_ou
         # After three failures the service is not asked for ten seconds.
         assert eventually(lambda: status_of(reply_of(at.port, "/license.xml")) == 200, 30)
         assert b"max-age=86400" not in reply_of(at.port, "/license.xml")
+        assert [status_of(reply_of(at.port, path)) for path in ("/licensed/b", "/open/b")] == [402, 200]
+
+
+@pytest.mark.parametrize("buffers", BUFFERS)
+def test_the_file_loads_beside_any_size_of_buffers(buffers, nginx, server, publisher, failing, tmp_path):
+    at = place(publisher.edge_key, server.port, failing, tmp_path, buffers)
+    with running(nginx, at):
         assert [status_of(reply_of(at.port, path)) for path in ("/licensed/b", "/open/b")] == [402, 200]
 
 
