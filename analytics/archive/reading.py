@@ -46,6 +46,10 @@ class Comparison(Struct, frozen=True):
     operator: str
     value: object
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         column = rows[self.column]
         if self.operator == "exists":
@@ -55,6 +59,19 @@ class Comparison(Struct, frozen=True):
         values = self.value if isinstance(self.value, list) else [self.value]
         mask = pc.is_in(column, value_set=pa.array(values, column.type))
         return pc.invert(mask) if self.operator == "ne" else mask
+
+
+class AnyOf(Struct, frozen=True):
+    """A filter that one of the comparisons has to pass."""
+
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(comparison.column for comparison in self.comparisons)
+
+    def mask(self, rows: pa.Table) -> pa.ChunkedArray:
+        return reduce(pc.or_, (comparison.mask(rows) for comparison in self.comparisons))
 
 
 class FactComparison(Struct, frozen=True):
@@ -82,7 +99,7 @@ class ArchiveQuery(Struct, frozen=True):
     account_id: str
     begin: datetime | None
     end: datetime
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Comparison | AnyOf, ...] = ()
     facts: tuple[FactComparison, ...] = ()
 
     def read(self, size: int, *, descending: bool, after: Position | None = None) -> list[ArchivedRow]:
@@ -172,7 +189,7 @@ class ArchiveQuery(Struct, frozen=True):
         tests = [Comparison("created", "lt", self.end), *self.comparisons]
         if self.begin is not None:
             tests.append(Comparison("created", "gte", self.begin))
-        names = {comparison.column for comparison in tests}
+        names = {column for comparison in tests for column in comparison.columns}
         if after is not None:
             names.add("id")
         if self.facts:

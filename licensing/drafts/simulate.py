@@ -10,7 +10,7 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import orjson
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan
 
 from analytics.archive.horizon import horizon_cache
@@ -32,6 +32,7 @@ from licensing.policies.conditions import CONDITIONS
 from licensing.policies.facts import CHECK_FACTS, identity
 from licensing.policies.models import Policy
 from licensing.policies.rules import parse_rules
+from licensing.sites.models import Site
 
 if TYPE_CHECKING:
     from analytics.archive.reading import ArchiveQuery
@@ -63,9 +64,13 @@ class PastDecisions(NamedTuple):
 
 
 def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int) -> PastDecisions:
-    """Return the newest `limit` decisions between `begin` and `end` (exclusive) on items that link to the policy."""
+    """Return the newest `limit` decisions between `begin` and `end` (exclusive) that the policy answers for."""
+    linked = Q(content__policy_id=policy.pk, content__deleted_at=None)
+    pages = pages_of_sites(policy)
     events = AccessEvent.objects.filter(
-        account_id=policy.account_id, content__policy_id=policy.pk, content__deleted_at=None, created__lt=end
+        linked | Q(content__in=pages, policy=policy) if pages else linked,
+        account_id=policy.account_id,
+        created__lt=end,
     )
     horizon = horizon_cache.current()
     events = events.filter(created__gte=begin if horizon is None else max(begin, horizon))
@@ -73,7 +78,7 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     oldest = [Position(*row) for row in last]
     archived = None
     if horizon is not None and begin < horizon and len(oldest) < 2:
-        archived = archived_decisions(policy, begin, min(end, horizon))
+        archived = archived_decisions(policy, pages, begin, min(end, horizon))
         missing = limit - events.count()
         with available_archive():
             oldest += islice(archived.positions(), max(missing - 1, 0), missing + 1)
@@ -85,6 +90,11 @@ def newest_decisions(policy: Policy, begin: datetime, end: datetime, limit: int)
     recent = read_rows(events.order_by("created", "id").values_list(*COLUMNS))
     chunks = recent if archived is None else chain(archived_rows(archived, before), recent)
     return PastDecisions(chunks, None if cut is None else cut.value)
+
+
+def pages_of_sites(policy: Policy) -> list[str]:
+    """Return the items under which pages without one of their own are recorded, of the sites that name the policy."""
+    return list(Site.objects.filter(rules__policy=policy).distinct().values_list("pages", flat=True))
 
 
 def positions(events: QuerySet[AccessEvent]) -> QuerySet[AccessEvent, tuple[datetime, str]]:
@@ -105,13 +115,14 @@ def read_rows(events: QuerySet[AccessEvent, object]) -> Iterator[list[Row]]:
             yield rows
 
 
-def archived_decisions(policy: Policy, begin: datetime, end: datetime) -> "ArchiveQuery":
+def archived_decisions(policy: Policy, pages: list[str], begin: datetime, end: datetime) -> "ArchiveQuery":
     with available_archive():
-        from analytics.archive.reading import ArchiveQuery, Comparison  # noqa: PLC0415 - of an optional extra
+        from analytics.archive.reading import AnyOf, ArchiveQuery, Comparison  # noqa: PLC0415 - of an optional extra
 
-    linked = Content.objects.filter(account_id=policy.account_id, policy_id=policy.pk, deleted_at=None)
-    items = Comparison("content", "in", list(linked.values_list("pk", flat=True)))
-    return ArchiveQuery(policy.account_id, begin, end, (items,))
+    content = Content.objects.filter(account_id=policy.account_id, policy_id=policy.pk, deleted_at=None)
+    linked = list(content.values_list("pk", flat=True))
+    responsible = AnyOf((Comparison("content", "in", linked), Comparison("policy", "eq", policy.pk)))
+    return ArchiveQuery(policy.account_id, begin, end, (Comparison("content", "in", linked + pages), responsible))
 
 
 def archived_rows(archived: "ArchiveQuery", after: Position | None) -> Iterator[list[Row]]:
@@ -174,7 +185,9 @@ def compile_draft(policy: Policy, fields: Mapping[str, object]) -> CompiledPolic
 def simulate(
     policy: Policy, draft: CompiledPolicy, start: datetime, end: datetime, limit: int | None = None
 ) -> Simulation:
-    """Replay the newest `limit` decisions between `start` and `end` (exclusive) on items that now link to the policy.
+    """Replay the newest `limit` decisions between `start` and `end` (exclusive) that the policy answers for.
+
+    Those are the decisions on items that now link to it, and its own on other pages of the sites that name it.
 
     Reads back to the beginning of the longest rate-limit window open at `start`, within the limit. Policies with more
     than a hundred conditions get fewer decisions. Raises ClientGone.

@@ -146,6 +146,10 @@ def test_simulations_replay_archived_decisions(api, account, events, table):
     rule["rateLimit"] = {"requests": 1, "period": "day"}
     policy = factories.policy(account)
     Content.objects.filter(account=account).update(policy=policy)
+    site = factories.site(account, {"/news/*": policy}, host="news.example")
+    for number, decided_by in ((0, policy), (1, None)):  # pages without an item, the first ones by this policy
+        moved = [event.pk for event in events[number::4]]
+        AccessEvent.objects.filter(pk__in=moved).update(content=site.pages, policy=decided_by)
     windows = [("2025-11-01", "2026-03-01"), ("2025-12-24", "2026-01-20")]
     drafts = [
         {"rules": [rule], "startDate": begin, "endDate": end} | ({"limit": limit} if limit else {})

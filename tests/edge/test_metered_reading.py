@@ -254,6 +254,18 @@ def test_a_simulation_of_the_unchanged_policy_reports_no_change(ask, account, ap
     assert api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [fewer]})["allowedToDenied"] == 3
 
 
+def test_a_simulation_replays_the_pages_of_a_site_that_have_no_item(ask, account, api):
+    policy, other = factories.policy(account, FIVE_A_MONTH), factories.policy(account, FIVE_A_MONTH, name="Other")
+    factories.site(account, {"/premium/*": policy, "/open/*": other}, host="pub.example")
+    Browser(ask).statuses(7)
+    same = api.post(f"/v1/policies/{policy.pk}/simulate", {})
+    assert (same["total"], same["unchanged"]) == (7, 7)
+    none = {"action": "deny", "conditions": {"default": True}}
+    draft = api.post(f"/v1/policies/{policy.pk}/simulate", {"rules": [none]})
+    assert (draft["allowedToDenied"], draft["byContent"][0]["title"]) == (5, "Pages of pub.example")
+    assert api.post(f"/v1/policies/{other.pk}/simulate", {"rules": [none]})["total"] == 0
+
+
 def test_a_simulation_gives_an_address_the_allowance_of_many_readers_too(ask, account, api, monkeypatch):
     monkeypatch.setattr(rate_limits, "READERS_PER_ADDRESS", 3)
     policy = factories.policy(account, {**READERS, "rateLimit": {"requests": 2, "period": "month", "per": "visitor"}})
