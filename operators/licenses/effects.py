@@ -18,6 +18,7 @@ from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.numbers import count_text
 from licensing.content.models import Content
+from licensing.edge.visitors import ANONYMOUS, can_be_charged
 from licensing.licenses.charges import build_ledger_entry, charged_terms
 from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import FeeEvery, License
@@ -63,6 +64,15 @@ def type_warnings(before: License | None, saved: License) -> list[str]:
     return [
         f"No rule uses the licence type {saved.license_type}: no rule that wants a type matches by it. {suggestion}"
     ]
+
+
+def holder_warnings(before: License | None, saved: License) -> list[str]:
+    """Warn of a new licence for visitors who prove nothing."""
+    holder = saved.requester.requester_id
+    if before is not None or can_be_charged(holder):
+        return []
+    everybody = "Every visitor whom nothing identifies" if holder == ANONYMOUS else "Whoever sends this User-Agent"
+    return [f"{everybody} is {holder}: this licence opens what it covers to all of them."]
 
 
 def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
@@ -134,7 +144,7 @@ def license_confirmation(
     effects += describe_fee(before, saved)
     if quota is not None:
         effects += quota.in_words()
-    warnings = type_warnings(before, saved)
+    warnings = holder_warnings(before, saved) + type_warnings(before, saved)
     if not (effects or warnings):
         return None
     requester: Requester = saved.requester

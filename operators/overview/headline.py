@@ -12,6 +12,7 @@ from analytics.models import AccessEvent, LedgerEntry
 from analytics.revenue.report import UnconvertedRevenue
 from analytics.usage.daily_totals import DayTotals
 from analytics.windows import MICROSECOND, Window
+from licensing.edge.visitors import can_be_charged
 from licensing.policies.decision import UNMET_DEMAND, UNPAID, Reason
 from operators.base.figures.choice import FigureSelection, render_change, render_percent, window_filter
 from operators.base.figures.terms import minor_units
@@ -44,10 +45,16 @@ class RefusedCount(Struct, frozen=True):
     """How often a requester was refused; `since` is when counting began."""
 
     requester: int
+    own_id: str
     name: str
     count: int
     unpaid: int  # of these, how many for lack of credit
     since: datetime | None  # None for the whole window
+
+    @property
+    def is_somebody(self) -> bool:
+        """Whether a licence would be that of a single customer: nobody proves to be another one."""
+        return can_be_charged(self.own_id)
 
     @property
     def lacks_credit(self) -> bool:
@@ -137,7 +144,7 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     name = Coalesce("requester__name", "requester__requester_id")
     unpaid = Count("pk", filter=Q(reason__in=UNPAID))
-    groups = denials.values_list("requester", name).annotate(count=Count("pk"), unpaid=unpaid, since=since)
+    groups = denials.values_list("requester", "requester__requester_id", name).annotate(count=Count("pk"), unpaid=unpaid, since=since)
     return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 

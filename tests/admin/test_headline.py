@@ -106,6 +106,12 @@ def test_refusals_are_listed_by_reason_and_requester_a_click_from_a_licence(admi
     requester = AccessEvent.objects.filter(requester__requester_id="org_keen")[0].requester
     assert address == reverse("admin:licensing_requester_issue_license", args=[requester.pk])
 
+    check(account, "anonymous", 20, refused)
+    check(account, "unverified:gptbot", 15, refused)
+    told = text_of(admin, "refused")
+    for nobody in ("anonymous 20", "unverified:gptbot 15"):
+        assert f"{nobody} nobody proves to be this visitor" in told
+
 
 def test_customers_without_credit_are_a_click_from_a_top_up(admin, account, clock):
     clock.set("2026-03-04T12:30:00Z")

@@ -152,6 +152,13 @@ def test_a_licence_type_that_no_policy_asks_for_is_warned_of_with_what_was_meant
     assert confirmed(admin, reply).status_code == 302  # allowed after confirmation
 
 
+@pytest.mark.parametrize("nobody", ["anonymous", "unverified:gptbot"])
+def test_a_licence_for_visitors_who_prove_nothing_is_warned_of(admin, account, check, nobody):
+    reply = submit(admin, ADD, account=account.pk, requester_own_id=nobody, license_type="commercial")
+    assert f"is {nobody}: this licence opens what it covers to all of them." in reply.content.decode()
+    assert not License.objects.exists()
+
+
 def test_the_confirmation_of_another_type_shows_its_revenue(admin, account, check):
     held = factories.license(account, license_type="comercial", price_amount=Decimal(100), price_currency="USD")
     reply = submit(admin, change_url(held), license_type="commercial")
