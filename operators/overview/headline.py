@@ -144,8 +144,9 @@ def refused_requesters(account_ids: Sequence[str], window: Window) -> list[Refus
     denials = bounded.filter(reason__in=UNMET_DEMAND, requester__is_erased=False).order_by()
     name = Coalesce("requester__name", "requester__requester_id")
     unpaid = Count("pk", filter=Q(reason__in=UNPAID))
-    groups = denials.values_list("requester", "requester__requester_id", name).annotate(count=Count("pk"), unpaid=unpaid, since=since)
-    return [RefusedCount(*row) for row in groups.order_by("-count", "requester")[:MAX_REQUESTERS]]
+    groups = denials.values_list("requester", "requester__requester_id", name)
+    counted = groups.annotate(count=Count("pk"), unpaid=unpaid, since=since)
+    return [RefusedCount(*row) for row in counted.order_by("-count", "requester")[:MAX_REQUESTERS]]
 
 
 class Attention(Struct, frozen=True):
