@@ -13,9 +13,9 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import Account
 from analytics.models.revenue import EntryType
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, in_units
 from kit.storage.references import Reference
-from kit.values.amounts import TotalField, plain
+from kit.values.amounts import TotalField
 from kit.values.ids import DerivedIdField, IdField, decode
 
 NO_REQUESTER = 1 << 63  # the ids of statements without a requester have this bit (analytics.statements.sql_views)
@@ -89,7 +89,7 @@ class StatementFigures(OfMonth):
         abstract = True
 
     def __str__(self) -> str:
-        return f"{self.month:%Y-%m} {self.currency}: {plain(self.total)}"
+        return f"{self.month:%Y-%m}, {in_units(self.total, self.currency)}"
 
     @property
     def status(self) -> str:
@@ -141,12 +141,13 @@ class LineFigures(OfMonth):
     occurred_at = models.DateTimeField()  # of the first entry
     created = models.DateTimeField()  # when the first entry was recorded
     latest = models.DateTimeField()  # when the last entry was recorded
+    external_id: str | None  # of an adjustment; read by analytics.statements.lines
 
     class Meta:
         abstract = True
 
     def __str__(self) -> str:
-        return f"{plain(self.amount)} {self.currency} ({self.type})"
+        return f"{in_units(self.amount, self.currency)} ({self.type})"
 
 
 class ClosedStatement(StatementFigures):

@@ -3,16 +3,16 @@
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from analytics.models import ClosedLine, Payment, StatementLine, Wallet, WalletEntry
+from analytics.models import ClosedLine, LedgerEntry, Payment, StatementLine, Wallet, WalletEntry
 from analytics.models.statements import StatementFigures
 from analytics.wallets.models import WalletEntryType
 from kit.values.calendar import first_of_month
 
 
 def lines_of(statement: StatementFigures) -> QuerySet[Any]:
-    """Return the statement's lines. Lines of closed statements come from their own table only, which is faster."""
+    """Return the statement's lines, with the number of a refund or sale. Lines of closed statements come from their own table only, which is faster."""
     model = ClosedLine if statement.closed_at else StatementLine
     of_one = model._default_manager.filter(
         account=statement.account_id,
@@ -20,7 +20,8 @@ def lines_of(statement: StatementFigures) -> QuerySet[Any]:
         month=statement.month,
         currency=statement.currency,
     )
-    return of_one.select_related("content")
+    own_numbers = LedgerEntry.objects.filter(pk=OuterRef("pk")).values("external_id")
+    return of_one.select_related("content").annotate(external_id=Subquery(own_numbers))
 
 
 def month_bounds(statement: StatementFigures) -> tuple[datetime, datetime]:

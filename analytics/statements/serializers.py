@@ -81,6 +81,7 @@ class StatementLineSerializer(RowSerializer):
     contentId = Text(allow_null=True)
     contentTitle = Text(allow_null=True, help_text="Current title, even of a deleted item. Null without an item.")
     description = Text(allow_null=True)
+    externalId = Text(allow_null=True, help_text="Of a refund or another adjustment.")
     occurredAt = Timestamp(help_text="When reports count the entry; for charges, the first one.")
     created = Timestamp(help_text="When the entry was recorded; for charges, the first one.")
     latest = Timestamp(help_text="When the last entry was recorded.")

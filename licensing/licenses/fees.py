@@ -120,12 +120,13 @@ def take_due_fees(license_: License, now: datetime) -> list[LedgerEntry]:
 
 
 def period_in_words(license_: License, begin: datetime) -> str:
-    """Return the days of the period that begins then, up to the next one or the licence's end."""
-    end = period_start(license_, license_.fee_months)
+    """Return the days of the period that begins then, up to the day before the next one, or to the licence's last."""
+    zone = license_.account.zone
+    first = begin.astimezone(zone).date()
+    last = period_start(license_, license_.fee_months).astimezone(zone).date() - timedelta(days=1)
     if license_.expires_at is not None:
-        end = min(end, license_.expires_at)
-    first, last = (moment.astimezone(license_.account.zone) for moment in (begin, max(begin, end - MICROSECOND)))
-    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+        last = min(last, (license_.expires_at - MICROSECOND).astimezone(zone).date())
+    return f"{first} to {max(first, last)}"
 
 
 def fee_id(license_id: str, begin: datetime) -> str:

@@ -31,7 +31,7 @@ def booked(account):
     ledger.add(account, "100", type="license", created=JANUARY, requester=org, description="A year of it")
     for _ in range(2):
         ledger.add(account, "0.05", type="usage", created=JANUARY, requester=org, content=item, license_type="press")
-    ledger.add(account, "-30", created=FEBRUARY, requester=org, description="Refund")
+    ledger.add(account, "-30", created=FEBRUARY, requester=org, description="Refund", external_id="GS-1")
     close_due(datetime(2026, 2, 3, tzinfo=UTC))
 
 
@@ -55,7 +55,7 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         assert said in html
     one = Statement.objects.get(closed_at=None)
     html = html_of(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
-    for said in ("Statement for February 2026", "open: not final", "Refund", "-30.00", "70.10 USD", "statement.css"):
+    for said in ("Statement for February 2026", "open: not final", "Refund", "Number GS-1", "-30.00", "70.10 USD", "statement.css"):
         assert said in html
     assert "<script" not in html
 
@@ -131,7 +131,7 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
     for address in (reverse("admin:analytics_statement_print_page", args=[statement.pk]), change_url(statement)):
         html = " ".join(re.sub(r"<[^>]+>", " ", html_of(admin, address)).split())
         for row in (
-            "2026-11-01 Fee (commercial) 2026-11-01 to 2026-12-01 lic_",
+            "2026-11-01 Fee (commercial) 2026-11-01 to 2026-11-30 lic_",
             "2026-11-01 Paid credit 2026-11-21 150.00 EUR",
             "2026-11-21 Expired -150.00 EUR",
             "2026-11-29 Promotional credit spring 7.00 EUR",

@@ -1,4 +1,4 @@
-// Shapes: 2468ccdbfbd83dbb
+// Shapes: 6b4968af4bff7af2
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -4078,6 +4078,8 @@ export interface components {
             contentTitle: string | null;
             /** @description Free text for people. */
             description: string | null;
+            /** @description Of a refund or another adjustment. */
+            externalId: string | null;
             /**
              * Format: date-time
              * @description When reports count the entry; for charges, the first one.

@@ -1,4 +1,4 @@
-# Shapes: 2468ccdbfbd83dbb
+# Shapes: 6b4968af4bff7af2
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -1588,6 +1588,7 @@ class StatementLine(TypedDict):
     contentId: str | None
     contentTitle: str | None
     description: str | None
+    externalId: str | None
     occurredAt: str
     created: str
     latest: str
