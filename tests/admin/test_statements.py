@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from analytics.models import Statement, Wallet
+from analytics.models import LedgerEntry, Payment, Statement, Wallet
 from analytics.statements.closing import close_due
 from analytics.wallets.services import add_grant
 from licensing.requesters.models import Requester
-from operators.base.links import change_url
+from operators.base.links import change_url, list_url
 from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
 from tests.admin.forms import html_of, open_form
@@ -66,6 +66,15 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
     ):
         assert said in html
     assert "<script" not in html
+
+
+def test_a_search_finds_all_customers_that_match(admin, account):
+    for number in range(105):
+        ledger.add(account, "1", created=FEBRUARY, requester=ledger.requester(account, f"org_{number:03}"))
+        factories.payment(account, 1, requester_id=f"org_{number:03}", currency="USD", now=FEBRUARY)
+    for model in (Statement, LedgerEntry, Payment):
+        for term, count in (("org_", 105), ("org_00", 10)):
+            assert (model, admin.get(list_url(model, q=term)).context["cl"].result_count) == (model, count)
 
 
 def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, account, booked):
