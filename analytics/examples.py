@@ -129,6 +129,7 @@ LINE: dict[str, object] = {
     "contentId": CHARGE["contentId"],
     "contentTitle": "Quarterly outlook",
     "description": None,
+    "externalId": None,
     "occurredAt": "2026-01-02T08:15:00.000000Z",
     "created": "2026-01-02T08:15:00.000000Z",
     "latest": "2026-01-30T21:40:00.000000Z",

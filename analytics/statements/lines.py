@@ -12,7 +12,10 @@ from kit.values.calendar import first_of_month
 
 
 def lines_of(statement: StatementFigures) -> QuerySet[Any]:
-    """Return the statement's lines, with the number of a refund or sale. Lines of closed statements come from their own table only, which is faster."""
+    """Return the statement's lines, with the number of a refund or sale.
+
+    Lines of closed statements come from their own table only, which is faster.
+    """
     model = ClosedLine if statement.closed_at else StatementLine
     of_one = model._default_manager.filter(
         account=statement.account_id,

@@ -16,6 +16,7 @@ from analytics.wallets.units import ACCESS, UNITS, in_units
 from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import (
     AmountField,
@@ -85,6 +86,7 @@ def top_up_confirmation(
     by_value = {form_value(book.wallet): book.wallet for book in books}
     holder = requester.current
     may_record = request.user.has_perm("analytics.add_payment")
+    charged = charged_currencies(holder)
 
     def perform(fields: Values) -> str:
         return top_up(holder, by_value.get(fields["wallet"]), fields)
@@ -101,13 +103,20 @@ def top_up_confirmation(
         button="Top up",
         form=form_class(holder, by_value, opens_wallets, may_record),
         initial={
-            "wallet": next(iter(by_value), holder.account.currency),
+            "wallet": next(iter(by_value), next(iter(charged), holder.account.currency)),
             "payment": RECORD if may_record else RECORDED,
             "currency": holder.account.currency,
         },
         perform=perform,
         form_confirmation=form_confirmation,
     )
+
+
+def charged_currencies(holder: Requester) -> list[str]:
+    """Return the currencies in which the customer's running licences charge accesses."""
+    licenses = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE, access_currency__isnull=False)
+    running = licenses.exclude(expires_at__lte=timezone.now())
+    return sorted(set(running.values_list("access_currency", flat=True)))
 
 
 def form_class(
@@ -128,13 +137,20 @@ def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Va
     """Ask about what the filled-in form adds and records."""
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
+    charged = charged_currencies(holder)
+    warnings = []
+    if charged and unit not in (ACCESS, *charged):
+        warnings = [
+            f"Licences of {holder} charge accesses in {', '.join(charged)}: credit in {unit} does not pay them."
+        ]
     mend = "Void the payment, or the grant, to take it back."
     if fields["payment"] != RECORD:
         payment = "No payment is recorded."
         mend = "Void the grant to take it back."
     elif fields["price"] is not None:
         price = in_full(fields["price"], fields["currency"])
-        payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change."
+        payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change. "
+        payment += "It is no revenue: a licence's price and Charge are."
     else:
         payment = f"A payment of {added} is recorded. {holder} owes that much less, and is charged for what it spends."
     return FormConfirmation(
@@ -147,6 +163,7 @@ def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Va
         ],
         effects=["The credit applies at once.", payment, mend],
         button="Add it",
+        warnings=warnings,
     )
 
 

@@ -55,7 +55,15 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         assert said in html
     one = Statement.objects.get(closed_at=None)
     html = html_of(admin, reverse("admin:analytics_statement_print_page", args=[one.pk]))
-    for said in ("Statement for February 2026", "open: not final", "Refund", "Number GS-1", "-30.00", "70.10 USD", "statement.css"):
+    for said in (
+        "Statement for February 2026",
+        "open: not final",
+        "Refund",
+        "Number GS-1",
+        "-30.00",
+        "70.10 USD",
+        "statement.css",
+    ):
         assert said in html
     assert "<script" not in html
 

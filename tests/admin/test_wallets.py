@@ -167,6 +167,15 @@ def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
     assert balance() == Decimal("26.5")
 
 
+def test_a_top_up_proposes_the_currency_that_licences_charge_and_warns_of_others(admin, account):
+    held = factories.license(account, access_amount=Decimal("0.25"), access_currency="EUR")
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    assert form_values(admin.get(address).content.decode())["wallet"] == ["EUR"]
+    asked = submit(admin, address, wallet="USD", amount="50", payment="recorded").content.decode()
+    assert "charge accesses in EUR: credit in USD does not pay them." in asked
+    assert not Grant.objects.exists()
+
+
 def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):
     address = reverse("admin:analytics_wallet_change_terms", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
