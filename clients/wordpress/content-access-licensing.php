@@ -139,7 +139,7 @@ function guard_once(): void
     } elseif ($method === 'OPTIONS') {
         $method = 'GET'; // WordPress answers it with the whole page
     }
-    $verdict = decide_all(page_urls(), $method);
+    $verdict = decide(page_urls(), $method);
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -189,7 +189,7 @@ function guard_rest($result, $server, $request)
         $method = 'HEAD';
         $url = names_page($url) ? $url : route_url($route); // a draft has no permalink
     }
-    $verdict = decide($url, $method);
+    $verdict = decide([$url], $method);
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
@@ -217,7 +217,7 @@ function is_editor(\WP_Post ...$posts): bool
 }
 
 /**
- * Return the URLs that have to be allowed; the last one is charged.
+ * Return the URLs that have to be allowed. The last one is recorded, and charged, unless another is stricter.
  *
  * They are the page's own: WordPress answers one page under several, such as /?p=1, /?cat=2 and /?feed=rss2.
  */
@@ -398,26 +398,12 @@ function requested_url(): string
     return "{$parts['scheme']}://{$parts['host']}$port" . strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
 }
 
-/** Decide about several pages: the strictest decision counts. Only the last one is charged. */
-function decide_all(array $urls, string $method): Verdict
+/** Decide about a visit that gets the text of these URLs, by one question. */
+function decide(array $urls, string $method): Verdict
 {
-    $last = array_pop($urls);
-    $cache = [];
-    foreach ($urls as $url) {
-        $verdict = decide($url, 'HEAD');
-        if ($verdict->status !== null) {
-            return $verdict;
-        }
-        $cache += array_intersect_key($verdict->headers, ['cache-control' => true]);
-    }
-    $verdict = decide($last, $method);
-    $verdict->headers += $cache;
-    return $verdict;
-}
-
-function decide(string $url, string $method): Verdict
-{
-    $question = question($url, names_page($url) ? $method : 'HEAD'); // what is refused below costs nothing
+    $have_paths = array_filter($urls, __NAMESPACE__ . '\names_page') === $urls;
+    $question = question($urls, $have_paths ? $method : 'HEAD'); // what is refused below costs nothing
+    $host = host_of(end($urls));
     $lengths = array_map('strlen', $question);
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
@@ -426,14 +412,13 @@ function decide(string $url, string $method): Verdict
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
-        $is_open = $is_caused_by_visit ? observes(host_of($url)) : stays_open($url);
+        $is_open = observes($host) || (!$is_caused_by_visit && array_filter($urls, __NAMESPACE__ . '\is_open_page') === $urls);
         return $is_open ? new Verdict(null, ['cache-control' => 'private']) : undecided();
     }
     remember(OUTAGE, '');
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
-    $host = host_of($url);
     $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
     note_host($host, $is_for_another_host);
     if ($is_for_another_host) {
@@ -444,10 +429,10 @@ function decide(string $url, string $method): Verdict
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
         remember_mode($host, $refuses_nobody ? '1' : '0');
     }
-    if (!names_page($url) && !$refuses_nobody) {
+    if (!$have_paths && !$refuses_nobody) {
         return refusal(403, 'This page has no address of its own, so access to it cannot be allowed.');
     }
-    $shown = names_page($url) ? picked($answer, SHOWN) : []; // the terms are those of the front page
+    $shown = $have_paths ? picked($answer, SHOWN) : []; // the terms are those of the front page
     if ($is_allowed) {
         $shown += new_cookie($answer);
         $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
@@ -555,8 +540,9 @@ function log_once(string $reason, string $line): void
 }
 
 /** Return the headers of the question. */
-function question(string $url, string $method): array
+function question(array $urls, string $method): array
 {
+    $urls = preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $urls);
     $question = ['user-agent' => '', 'referer' => '']; // or WordPress would send its own
     foreach (SENT as $name) {
         $key = 'HTTP_' . strtoupper(str_replace('-', '_', $name));
@@ -573,7 +559,8 @@ function question(string $url, string $method): array
     $question += [
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
-        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
+        'x-licensing-url' => end($urls),
+        'x-licensing-also' => implode(' ', array_slice($urls, 0, -1)),
         'x-licensing-requester' => rawurlencode(requester()),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',
         'x-licensing-visitor' => $cookie[1] ?? '',
@@ -703,11 +690,8 @@ function wrong_host(string $host): string
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
-function stays_open(string $url): bool
+function is_open_page(string $url): bool
 {
-    if (observes(host_of($url))) {
-        return true;
-    }
     return names_page($url) && is_open_path($url);
 }
 

@@ -156,8 +156,11 @@ def test_a_post_decides_about_its_feed_too(visit: httpx.Client, client: Client, 
     with opened(client, site, "/premium/premium-post/feed/"):
         feed = "/premium/premium-post/feed/?withoutcomments=1"
         assert visit.get(feed).status_code == 402
+        last = next(client.list_decisions({"siteId": site}))["id"]
         assert SECRET in visit.get(f"{feed}&subscriber=org_metered").text
         assert newest_charge(client) == Decimal("0.05")
+        own, before = itertools.islice(client.list_decisions({"siteId": site}), 2)
+        assert (own["url"], before["id"]) == (f"https://{HOST}/premium/premium-post/", last)
 
 
 def test_a_pattern_opens_the_feed_of_the_site_in_every_format(visit: httpx.Client, client: Client, site: str):
