@@ -36,8 +36,9 @@ const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_';
 const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
-const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that the key is not for, with the day of the last visit
-const MAX_REFUSED_HOSTS = 10; // of these, which visitors can make up
+const OWN_HOSTS = 'content_licensing_own_hosts'; // option: hosts where administrators work, with the day of the last visit that the
+// key was not for; '' if there was none
+const MAX_OWN_HOSTS = 20;
 const MAX_HOSTS = 100; // whose mode and robots.txt are kept
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option: hosts, each with the text and until when it is not requested again
@@ -83,7 +84,7 @@ add_action('init', __NAMESPACE__ . '\serve_terms', 0);
 add_action('wp', __NAMESPACE__ . '\guard_early', PHP_INT_MIN); // before any plugin answers the page in its own way
 add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redirects to the page's own URL
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
-add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
+add_filter('robots_txt', __NAMESPACE__ . '\add_robots', PHP_INT_MAX); // whose text has all own rules
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 register_activation_hook(__FILE__, __NAMESPACE__ . '\activate');
 
@@ -420,9 +421,9 @@ function decide(array $urls, string $method): Verdict
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
     $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
-    note_host($host, $is_for_another_host);
+    note_visit($host, $is_for_another_host);
     if ($is_for_another_host) {
-        log_once("host_not_allowed $host", "Visits of $host are not decided: " . wrong_host($host));
+        log_once('host_not_allowed', "Visits of $host are not decided: " . wrong_host($host));
         if (observes('') && refuses_nobody('') !== false) { // a visitor may choose the host, so a site that enforces stays closed
             return new Verdict(null, ['cache-control' => 'private']);
         }
@@ -480,17 +481,22 @@ function note_outage($answer): void
     }
 }
 
-/** Keep for wp-admin that the key is not for the host, until it is, or nobody visits the host for a day. */
-function note_host(string $host, bool $is_refused): void
+/** Note that an administrator works at the host. Visitors can make up other hosts: wp-admin says nothing about these. */
+function note_own_host(string $host): void
 {
-    $before = (array) get_option(REFUSED_HOSTS, []);
-    $hosts = array_filter($before, fn ($day) => $day >= gmdate('Y-m-d', time() - DAY_IN_SECONDS));
-    unset($hosts[$host]);
-    if ($is_refused) {
-        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_REFUSED_HOSTS);
+    $hosts = (array) get_option(OWN_HOSTS, []);
+    if (!isset($hosts[$host])) {
+        update_option(OWN_HOSTS, array_slice([$host => ''] + $hosts, 0, MAX_OWN_HOSTS));
     }
-    if ($hosts != $before) { // in any order
-        update_option(REFUSED_HOSTS, $hosts);
+}
+
+/** Keep for wp-admin that the key is not for one of the site's own hosts, until it is. */
+function note_visit(string $host, bool $is_refused): void
+{
+    $hosts = (array) get_option(OWN_HOSTS, []);
+    $day = $is_refused ? gmdate('Y-m-d') : '';
+    if (($hosts[$host] ?? $day) !== $day) {
+        update_option(OWN_HOSTS, [$host => $day] + $hosts);
     }
 }
 
@@ -720,7 +726,11 @@ function open_paths(): string
 /** Tell the site's administrators what keeps pages closed. */
 function show_problems(): void
 {
-    foreach (current_user_can('manage_options') ? problems() : [] as $problem) {
+    if (!current_user_can('manage_options')) {
+        return;
+    }
+    note_own_host(host_of(home_url()));
+    foreach (problems() as $problem) {
         echo '<div class="notice notice-error"><p>Content Access Licensing: ' . esc_html($problem) . '</p></div>';
     }
 }
@@ -739,7 +749,8 @@ function problems(): array
         $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
             . 'for them. See its load, and the network between.';
     }
-    foreach (array_keys((array) get_option(REFUSED_HOSTS, [])) as $host) {
+    $yesterday = gmdate('Y-m-d', time() - DAY_IN_SECONDS);
+    foreach (array_keys(array_filter((array) get_option(OWN_HOSTS, []), fn ($day) => $day >= $yesterday)) as $host) {
         $problems[] = "visits of $host are not decided. " . wrong_host($host)
             . ' Until then, a site that enforces refuses everybody there but editors.';
     }
@@ -869,12 +880,67 @@ function add_robots(string $own): string
             update_option(ROBOTS, array_slice([$host => $kept] + $all, 0, MAX_HOSTS), false);
         }
     }
-    return rtrim("$own\n{$kept['text']}") . "\n";
+    return rtrim("$own\n" . with_own_rules($kept['text'], $own)) . "\n";
 }
 
-/** Register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */
+/**
+ * Repeat the site's rules for all crawlers in the service's groups for some, because a crawler that a group names reads
+ * no rules for all. Crawlers that the site's own text names, too, did not read them before.
+ */
+function with_own_rules(string $published, string $own): string
+{
+    [$named, $rules] = own_rules($own);
+    $groups = [];
+    foreach (explode("\n\n", $published) as $group) {
+        $lines = explode("\n", $group);
+        $agents = preg_grep('/^User-agent: /', $lines);
+        $others = array_diff($lines, $agents);
+        $with_own = array_filter($agents, fn ($line) => !in_array(strtolower(substr($line, 12)), $named, true));
+        if ($agents === ['User-agent: *'] || !$with_own || !$rules) {
+            $groups[] = $group;
+            continue;
+        }
+        $groups[] = implode("\n", [...$with_own, ...$others, ...repeatable_rules($rules, $others)]);
+        if ($with_own !== $agents) {
+            $groups[] = implode("\n", [...array_diff($agents, $with_own), ...$others]);
+        }
+    }
+    return implode("\n\n", $groups);
+}
+
+/** Return the crawlers that a robots.txt names, in lower case, and its rules for all others. */
+function own_rules(string $text): array
+{
+    $named = $rules = $agents = [];
+    $is_rule = true; // the former line
+    foreach (preg_split('/\R/', $text) as $line) {
+        if (!preg_match('/^\s*(user-agent|allow|disallow)\s*:\s*([^\s#]*)/i', $line, $match)) {
+            continue;
+        }
+        $key = ucfirst(strtolower($match[1]));
+        if ($key === 'User-agent') {
+            $agents = $is_rule ? [] : $agents;
+            $agents[] = $named[] = strtolower($match[2]);
+        } elseif ($match[2] !== '' && in_array('*', $agents, true)) {
+            $rules[] = "$key: $match[2]";
+        }
+        $is_rule = $key !== 'User-agent';
+    }
+    return [$named, $rules];
+}
+
+/** Leave out `Allow` where it may open what the group closes: the longer path would count. */
+function repeatable_rules(array $rules, array $group): array
+{
+    $closed = array_map(fn ($line) => preg_quote(substr($line, 10), '#'), preg_grep('/^Disallow: /', $group));
+    $is_closed = '#^Allow: (' . str_replace(['\*', '\$'], ['.*', '$'], implode('|', $closed)) . '|.*\*)#';
+    return array_filter($rules, fn ($rule) => !preg_match($is_closed, $rule));
+}
+
+/** Note the host, and register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */
 function activate(): void
 {
+    note_own_host(host_of(home_url()));
     register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
 }
 
