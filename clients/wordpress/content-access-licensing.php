@@ -52,7 +52,7 @@ const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is m
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
-const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+const REFUSAL_PAGE = '<!doctype html><html lang="%3$s"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
     . '<h1>%1$s</h1><p>%2$s</p></body></html>';
 const NO_CAUSES = ['rate_limit_exceeded', 'paused', 'unconfigured']; // of many wrong keys, of a timeout, and shown in any case
@@ -179,7 +179,7 @@ function guard_rest($result, $server, $request)
     }
     $is_decided = true;
     $route = $request->get_route();
-    if (is_editor(...posts_in_route($route))) {
+    if (is_editor(...posts_in_route($route)) || lower_route($route) === '/wp/v2/users/me') { // the visitor's own profile
         return $result;
     }
     $url = rest_page_url($route);
@@ -789,11 +789,17 @@ function undecided(): Verdict
     return $verdict;
 }
 
-/** Refuse the visit without the service: with a page for browsers, with plain text for programs, and as the REST API does. */
-function refusal(int $status, string $text): Verdict
+/**
+ * Refuse the visit without the service: with a page for browsers, with plain text for programs, and as the REST API does.
+ *
+ * The text can be translated, by a .mo file of the plugin's name or by the filter gettext_content-access-licensing.
+ */
+function refusal(int $status, string $english): Verdict
 {
+    $text = translate($english, 'content-access-licensing');
+    $language = $text === $english ? 'en' : get_bloginfo('language');
     $type = stripos($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html') !== false ? 'text/html' : 'text/plain';
-    $body = $type === 'text/html' ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text;
+    $body = $type === 'text/html' ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), esc_html($text), $language) : $text;
     if (defined('REST_REQUEST')) {
         $type = 'application/json';
         $body = wp_json_encode(['code' => 'content_licensing_refused', 'message' => $text, 'data' => ['status' => $status]]);
