@@ -57,6 +57,7 @@ LIMITS = {
     b"x-original-method": Limit(256, "page asked for, from trusted proxies"),
     b"x-original-url": Limit(8_704, "page asked for, from trusted proxies"),
     b"x-licensing-url": Limit(8_704, "page asked for, from a site's own code"),
+    b"x-licensing-also": Limit(8_704, "further pages whose text the page shows, from a site's own code"),
     b"x-licensing-method": Limit(256, "page asked for, from a site's own code"),
     b"x-licensing-address": Limit(256, "visitor's address, from a site's own code"),
     b"x-licensing-requester": Limit(4_096, "requester's id, from a site's own code"),

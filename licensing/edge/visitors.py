@@ -117,7 +117,8 @@ async def identify(
     token = license_token(authorization)
     if token is not None:
         presented = await gateway.license_keys.verify(token, account_id, now)
-        check_scope(presented, original.url)
+        for url in (original.url, *original.further):
+            check_scope(presented, url)
         return Visitor(
             presented.sub,
             None,

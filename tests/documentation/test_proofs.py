@@ -90,6 +90,8 @@ PROOFS = [
     ("docs/guides/wordpress.md",
      ["add_filter('content_licensing_requester'", "add_filter('content_licensing_address'"],
      "test_the_sites_own_filters_name_requester_and_address"),
+    ("docs/guides/wordpress.md", ["add_filter('gettext_content-access-licensing'"],
+     "test_the_page_of_an_outage_can_be_translated"),
     ("docs/guides/signed-decisions.md", ["from pathlib"], "test_a_signed_decision_is_verified_without_a_connection"),
     ("docs/guides/sync-a-cms.md", ["import sys"], "test_a_cms_is_synchronised"),
     ("docs/start/quickstart.md", ["npm install"], "test_the_typescript_client_is_installed"),
