@@ -8,7 +8,7 @@ from django.conf import settings
 from msgspec.structs import replace
 
 from accounts.limits.events import note_use
-from accounts.limits.redis_counters import RedisCounters, connect
+from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_servers import Fault, RedisAddress
 from accounts.limits.windows import Consumed, Group, Hit, LimitState, ProcessCounters
 
@@ -44,14 +44,14 @@ class Limiter:
 
     def for_event_loop(self) -> Callable[[Sequence[Hit]], Awaitable[list[LimitState]]]:
         """Return `consume_many` for one event loop, which needs no threads for Redis."""
-        connection = connect(RedisAddress(settings.REDIS_URL))
+        client = RedisAddress(settings.REDIS_URL).client()
 
         async def consume_many(hits: Sequence[Hit]) -> list[LimitState]:
             counters, now = self.counters, int(time.time())
             if isinstance(counters, ProcessCounters):
                 return self.consume_many(hits)
             merged = merge(hits)
-            counted = await counters.count(connection, list(merged.values()), now)
+            counted = await counters.count(client, list(merged.values()), now)
             return build_states(hits, merged, counted, now)
 
         return consume_many
