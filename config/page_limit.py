@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts.limits.limiter import limiter
-from accounts.limits.throttling import is_api, refuse_beyond
+from accounts.limits.throttling import is_api
 from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
 from kit.http.client_addresses import get_client_address
 from kit.http.error_pages import error_page
@@ -36,7 +36,7 @@ class PageLimitMiddleware:
             return self.get_response(request)
         session = self.session_of(request)
         try:
-            refuse_beyond(limiter.consume(self.page_hit(request, session)))
+            limiter.consume(self.page_hit(request, session)).check()
         except RateLimitExceeded as error:
             return HttpResponse(error_page(error), status=429, headers=error.headers)
         response = self.get_response(request)

@@ -13,11 +13,7 @@ from accounts.keys.callers import known_grants
 from accounts.limits.limiter import limiter
 from accounts.limits.windows import (
     ACCOUNT,
-    DAY,
-    HOUR,
-    MINUTE,
     PUBLIC,
-    PUBLIC_ADDRESS,
     LimitState,
     address_bucket,
     build_headers,
@@ -31,8 +27,6 @@ from kit.values.networks import Address
 if TYPE_CHECKING:  # DRF's views import this module
     from rest_framework.views import APIView
 
-PERIOD_NAMES = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
-
 Handler = Callable[[HttpRequest], HttpResponse]
 
 
@@ -40,27 +34,6 @@ class CountedRequest(HttpRequest):
     """A request that has passed PlanThrottle."""
 
     limit_state: LimitState
-
-
-def refuse_beyond(state: LimitState) -> None:
-    """Raise RateLimitExceeded if the request was not granted."""
-    if not state.allowed:
-        raise RateLimitExceeded(
-            f"The limit of {state.limit} requests {PERIOD_NAMES[state.seconds]}{whose_limit(state.part)} is used up. "
-            f"Try again in {state.retry_after} seconds.",
-            retry_after=state.retry_after,
-        )
-
-
-def whose_limit(part: str) -> str:
-    """Return whom the limit of a part concerns, for an error; empty for the account's own."""
-    if not part:
-        return ""
-    if part == PUBLIC:
-        return " for the account's public keys"
-    if part.startswith(PUBLIC_ADDRESS):
-        return " with public keys from one address"
-    return " of this key"
 
 
 def thread_pool_owner(header: str, address: Address | None) -> str:
@@ -114,7 +87,7 @@ class PlanThrottle(BaseThrottle):
                 note_grant(request.META.get("HTTP_AUTHORIZATION", ""), address, grant)
             state = limiter.consume(build_hit(grant, address))
         cast(CountedRequest, request._request).limit_state = state
-        refuse_beyond(state)
+        state.check()
         return True
 
 
@@ -135,7 +108,7 @@ class RateLimitHeadersMiddleware:
             elif state is None:
                 state = state_before_authentication(request)
                 try:
-                    refuse_beyond(state)
+                    state.check()
                 except RateLimitExceeded as error:
                     response = error_response(error, request)
             for name, value in build_headers(state).items():
