@@ -15,7 +15,7 @@ from accounts.keys.callers import Use, is_use_due, write_use
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
-from kit.http.client_addresses import get_client_address
+from kit.http.headers import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
 from kit.storage.sqlite_turns import turn_to_write
 

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from accounts.limits.limiter import limiter
 from accounts.limits.throttling import is_api
 from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
-from kit.http.client_addresses import get_client_address
 from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded
+from kit.http.headers import get_client_address
 
 OPERATOR_FACTOR = 10  # multiple of the anonymous limit
 MAX_SESSIONS = 1_000

@@ -118,7 +118,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
-    "kit.http.client_addresses.RequestMiddleware",
+    "kit.http.headers.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
     "accounts.limits.throttling.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -251,7 +251,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "kit.http.request_ids.RequestIdFilter"},
+        "request_id": {"()": "kit.http.headers.RequestIdFilter"},
         "outages": {"()": "kit.storage.outage_causes.PoolFilter"},
     },
     "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},

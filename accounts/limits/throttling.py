@@ -19,9 +19,9 @@ from accounts.limits.windows import (
     build_headers,
     build_hit,
 )
-from kit.http.client_addresses import get_client_address
 from kit.http.error_replies import error_response
 from kit.http.errors import MissingApiKey, RateLimitExceeded
+from kit.http.headers import get_client_address
 from kit.values.networks import Address
 
 if TYPE_CHECKING:  # DRF's views import this module

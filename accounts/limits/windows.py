@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
-from kit.http.client_addresses import client_network
 from kit.http.errors import RateLimitExceeded
+from kit.http.headers import client_network
 from kit.values.networks import Address
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400

@@ -5,8 +5,8 @@ from httptools import HttpParserError
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from kit.http.client_addresses import parse_address
 from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable
+from kit.http.headers import parse_address
 
 TLS_HANDSHAKE = b"\x16\x03"
 # What to do, by a part of the parser's reason.
