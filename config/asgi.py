@@ -22,7 +22,7 @@ from django.urls import Resolver404, resolve
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from accounts.limits.throttling import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
+from accounts.limits.limiter import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
 from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402

@@ -6,8 +6,7 @@ from hashlib import blake2b
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from accounts.limits.limiter import limiter
-from accounts.limits.throttling import is_api
+from accounts.limits.limiter import is_api, limiter
 from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
 from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded

@@ -120,7 +120,7 @@ MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
     "kit.http.headers.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
-    "accounts.limits.throttling.RateLimitHeadersMiddleware",
+    "accounts.limits.limiter.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -188,7 +188,7 @@ REDIS_URL = env_url("REDIS_URL", "unix", *(f"{scheme}{kind}" for kind in TOPOLOG
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.keys.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["accounts.keys.permissions.KeyHasPermission"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.throttling.PlanThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.limiter.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
     # for the OpenAPI document only; see kit.http.parsing
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

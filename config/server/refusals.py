@@ -47,7 +47,7 @@ def unreadable(error: HttpParserError, data: bytes) -> InvalidRequest | ApiError
 def refusal(error: ApiError, client: tuple[str, int] | None) -> bytes:
     """Return a reply in the API's envelope, because an unparsable request may have been meant for /v1."""
     # Imports models, which cannot be loaded before the application.
-    from accounts.limits.throttling import known_limit  # noqa: PLC0415
+    from accounts.limits.limiter import known_limit  # noqa: PLC0415
     from accounts.limits.windows import build_headers  # noqa: PLC0415
 
     limits = build_headers(known_limit("", parse_address(client[0]) if client else None))

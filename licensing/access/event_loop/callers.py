@@ -20,8 +20,7 @@ from accounts.keys.authentication import (
 )
 from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
 from accounts.keys.models import FIND_BY_DIGEST_SQL
-from accounts.limits.limiter import limiter
-from accounts.limits.throttling import known_limit
+from accounts.limits.limiter import known_limit, limiter
 from accounts.limits.windows import Hit, LimitState, build_hit
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
