@@ -122,7 +122,7 @@ class RedisCounters:
     async def count(self, client: Client, hits: Sequence[Hit], now: int, server: str = "") -> list[Consumed]:
         """Count at one server, or at those of a Cluster; in this process if it does not answer."""
         try:
-            if self.outages.allows(server):
+            if self.outages.since is None or self.outages.allows(server):
                 if isinstance(client, RedisCluster) and not server:
                     return await self.count_in_cluster(client, hits, now)
                 counted = await run_script(client, hits, now)
