@@ -187,7 +187,7 @@ REDIS_URL = env_url("REDIS_URL", "unix", *(f"{scheme}{kind}" for kind in TOPOLOG
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.keys.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.keys.permissions.KeyHasPermission"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.limiter.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
     # for the OpenAPI document only; see kit.http.parsing

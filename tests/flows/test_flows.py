@@ -12,11 +12,11 @@ MOST = {
     "cold check": (40, 182),
     "batch of 50": (33, 155),
     "check after PATCH": (50, 228),
-    "GET item": (36, 134),
-    "list of content": (42, 166),
-    "list of decisions": (56, 213),
-    "PATCH policy": (56, 232),
-    "refund": (58, 227),
+    "GET item": (35, 134),
+    "list of content": (41, 166),
+    "list of decisions": (55, 213),
+    "PATCH policy": (55, 232),
+    "refund": (57, 227),
 }
 
 
