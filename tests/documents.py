@@ -88,7 +88,7 @@ def filters() -> str:
 
 
 def headers() -> str:
-    from kit.http.header_limits import LIMITS
+    from kit.http.headers import LIMITS
 
     rows = sorted((name.decode().title(), limit) for name, limit in LIMITS.items())
     return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))

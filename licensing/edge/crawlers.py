@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values.networks import NetworkSet
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
