@@ -260,7 +260,8 @@ def last_decision_at(account_id: str, requester: int) -> datetime | None:
         last = decisions.order_by("-created").values_list("created", flat=True).first()
         if last is not None or horizon is None:
             return last
-        month = last_month(account_id, requester, horizon)
+        months = months_with_decisions(account_id, [requester])
+        month = next((month for month in months if month < horizon), None)
         if month is None:
             return None
         with suppress(ServiceUnavailable):  # which is logged
@@ -268,11 +269,6 @@ def last_decision_at(account_id: str, requester: int) -> datetime | None:
         return None
 
     return read_at_horizon(read)
-
-
-def last_month(account_id: str, requester: int, end: datetime) -> datetime | None:
-    """Return the last month before `end` in which the rollups have decisions about a requester."""
-    return next((month for month in months_with_decisions(account_id, [requester]) if month < end), None)
 
 
 def months_with_decisions(account_id: str, requesters: Sequence[int]) -> Iterator[datetime]:

@@ -152,11 +152,11 @@ class Copies:
 
     def redact_texts_of_operators(self) -> None:
         """Replace the ids by pseudonyms in the history of policies and webhook endpoints."""
-        entries = self.entries.filter(resource_type__in=WRITTEN_BY_OPERATORS)
+        entries = AuditEntry.objects.filter(account_id=self.account_id, resource_type__in=WRITTEN_BY_OPERATORS)
         for entry in read_in_chunks(self.holding(entries, "changes")):
             entry.changes = self.former.replace_ids(entry.changes)
             entry.save(update_fields=["changes"])
-        events = self.events.filter(type__in=TYPES_BY_OPERATORS)
+        events = Event.objects.filter(account_id=self.account_id, type__in=TYPES_BY_OPERATORS)
         for event in read_in_chunks(self.holding(events, "data", "previous")):
             previous = None if event.previous is None else self.replace_ids_in_text(event.previous)
             Event.objects.filter(pk=event.pk).update(data=self.replace_ids_in_text(event.data), previous=previous)
@@ -173,14 +173,6 @@ class Copies:
         saved = SavedFilter.objects.values_list("pk", "query")
         searches = [pk for pk, query in saved if self.former.is_searched_by(query)]
         SavedFilter.objects.filter(pk__in=searches).delete()
-
-    @property
-    def entries(self) -> QuerySet[AuditEntry]:
-        return AuditEntry.objects.filter(account_id=self.account_id)
-
-    @property
-    def events(self) -> QuerySet[Event]:
-        return Event.objects.filter(account_id=self.account_id)
 
     def holding(self, rows: QuerySet[Row], *fields: str) -> QuerySet[Row]:
         """Return the rows whose JSON contains a former id as a string in one of these fields."""
@@ -217,8 +209,8 @@ def read_keys(rows: QuerySet[Row]) -> Iterator[list[object]]:
 
 def read_in_chunks(rows: QuerySet[Row]) -> Iterator[Row]:
     """Yield the rows in key order, reading `ROWS` at a time."""
-    last: object = None
     ordered = rows.order_by("pk")
-    while some := list((ordered if last is None else ordered.filter(pk__gt=last))[:ROWS]):
+    remaining = ordered
+    while some := list(remaining[:ROWS]):
         yield from some
-        last = some[-1].pk
+        remaining = ordered.filter(pk__gt=some[-1].pk)
