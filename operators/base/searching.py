@@ -66,6 +66,7 @@ class CustomerSearch(AdminMixin[ModelT]):
     """
 
     search_fields = ("pk",)
+    has_names = False  # by requester, Ctrl+K would show the requester twice
     has_own_numbers = False
 
     def get_search_results(
