@@ -1,13 +1,18 @@
-"""Balances of customers, and the payments, credit and fees that their pages show."""
+"""Balances of customers, who changed them, and the payments, credit and fees that their pages show."""
 
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet, Sum
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from accounts.models import AuditEntry
 from analytics.ledger.due import book_due
-from analytics.models import BalanceChange, Payment
+from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
 from analytics.payments.models import MERGE_NOTE, PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.units import ACCESS
@@ -16,9 +21,14 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee_text
-from operators.base.times import time_in_words
+from operators.base.forms.confirmed_form import promised_at
+from operators.base.links import link_to
+from operators.base.times import shown_time, time_in_words
 
 MAX_FEES = 5  # shown, the nearest first
+PROMISE_BROKEN = (
+    "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."
+)
 
 
 def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
@@ -55,6 +65,40 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
     if closing < 0:
         return f"{in_full(-closing, currency)} paid in advance"
     return f"{in_full(closing, currency)} owed"
+
+
+def balance_afterwards(requester: Requester, currency: str) -> str:
+    """Say what the balance in the currency is, in the transaction of a booking that is tried."""
+    balance = dict(open_balances(requester)).get(currency, Decimal(0))
+    return f"Its balance is then: {balance_in_words(balance, currency)}."
+
+
+def check_promise(request: HttpRequest, requester: Requester, currency: str, until: datetime) -> None:
+    """Raise ValidationError if others changed the balance by `until` since the operator was promised what it would be.
+
+    Two people may record the same transfer. Charges of checks and fees do not count: they come all the time. Call it
+    while the customer or the account is held.
+    """
+    since = promised_at(request)
+    if since is None:
+        return
+    shared = {"account": requester.account_id, "requester": requester, "currency": currency}
+    between = {"created__gt": since, "created__lt": until}
+    payment = Payment.objects.filter(**shared, **between).order_by("-created").first()
+    adjustments = LedgerEntry.objects.filter(**shared, **between, type=EntryType.ADJUSTMENT)
+    other = payment or adjustments.order_by("-created").first()
+    if other is not None:
+        known = booking_in_words(getattr(other, "reverses", None) or other)
+        raise ValidationError(format_html(PROMISE_BROKEN, known))
+
+
+def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
+    """Return a link to a payment or an entry of the ledger, and who changed it last."""
+    change = AuditEntry.objects.filter(resource_id=booking.pk).order_by("-created", "-pk").first()
+    if change is None:
+        return link_to(booking)
+    what = change.action.partition(".")[2]
+    return format_html("{}, {} by {} {}", link_to(booking), what, change.actor_name or "?", shown_time(change.created))
 
 
 def owed_fields(requester: Requester) -> dict[str, str]:

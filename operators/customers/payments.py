@@ -6,6 +6,7 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Case, F, Q, QuerySet, When
 from django.http import HttpRequest, HttpResponse
@@ -23,7 +24,6 @@ from analytics.payments.services import record_payment, void_payment
 from analytics.wallets.rows import as_of, grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
-from kit.http.errors import ValidationFailed
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
@@ -44,7 +44,7 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.balances import balance_in_words, open_balances
+from operators.customers.balances import balance_afterwards, booking_in_words, check_promise, open_balances
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -161,7 +161,9 @@ class PaymentAdmin(
         if not is_new:
             is_void = payment.voided_at is not None
             mend = " That payment is void: enter another number, such as this one with -2." if is_void else ""
-            raise ValidationFailed(f"This number was recorded before.{mend}", param="externalId")
+            known = format_html("This number was recorded before: {}.{}", booking_in_words(payment), mend)
+            raise ValidationError({"external_id": known})
+        check_promise(request, payment.requester, payment.currency, payment.created)
         return payment
 
     def confirmation(self, request: HttpRequest, before: Payment | None, saved: Payment) -> FormConfirmation:
@@ -173,12 +175,13 @@ class PaymentAdmin(
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                f"Its balance is then: {balance_in_words(balance, saved.currency)}.",
+                balance_afterwards(saved.requester, saved.currency),
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
             warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
+            promised_at=saved.created,
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
