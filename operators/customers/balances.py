@@ -7,7 +7,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from accounts.models import AuditEntry
@@ -15,6 +16,7 @@ from analytics.ledger.due import book_due
 from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
 from analytics.payments.models import MERGE_NOTE, PaymentKind
 from analytics.wallets.models import Grant, Wallet
+from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
@@ -26,6 +28,10 @@ from operators.base.links import link_to
 from operators.base.times import shown_time, time_in_words
 
 MAX_FEES = 5  # shown, the nearest first
+MEND_OF_OTHER_DEBT = (
+    "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
+    "that is owed, for the customer that owes it."
+)
 PROMISE_BROKEN = (
     "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."
 )
@@ -36,6 +42,7 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     book_due(requester.account_id)
     shown = {
         "Balance": owed(requester),
+        **merged_facts(requester),
         "Last payment": last_payment(requester),
         "Fees to come": coming_fees(requester),
     }
@@ -58,6 +65,23 @@ def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
 
 def owed(requester: Requester) -> str:
     return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing owed"
+
+
+def merged_balances(requester: Requester) -> list[tuple[Requester, Decimal, str]]:
+    """Return what customers that were merged into it owe, where it is not 0: a merge leaves it with them."""
+    merged = {one.pk: one for one in requester.merged_ones}
+    if not merged:
+        return []
+    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester__in=list(merged)))
+    rows = sums.exclude(debt=0).order_by("requester_id", "currency").values_list("requester_id", "debt", "currency")
+    return [(merged[number], debt, currency) for number, debt, currency in rows]
+
+
+def merged_facts(requester: Requester) -> dict[str, str]:
+    """Return the balances that stay with customers that were merged into it, as a fact of the page."""
+    rows = ((link_to(one), balance_in_words(debt, code)) for one, debt, code in merged_balances(requester))
+    listed = format_html_join("; ", "{}: {}", rows)
+    return {"Stays with merged customers": listed} if listed else {}
 
 
 def balance_in_words(closing: Decimal, currency: str) -> str:
@@ -99,6 +123,35 @@ def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
         return link_to(booking)
     what = change.action.partition(".")[2]
     return format_html("{}, {} by {} {}", link_to(booking), what, change.actor_name or "?", shown_time(change.created))
+
+
+def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payment if nothing was owed in its currency, but in another, or by a customer that was merged."""
+    if balance + payment.amount > 0:
+        return []
+    payer = payment.requester
+    debts = [(payer, debt, code) for code, debt in open_balances(payer)] + merged_balances(payer)
+    owed = [f"{debtor} owes {in_full(debt, code)}" for debtor, debt, code in debts if debt > 0]
+    if not owed:
+        return []
+    return [f"Nothing was owed in {payment.currency}. {', '.join(owed)}. {MEND_OF_OTHER_DEBT}"]
+
+
+def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
+    warnings = []
+    if balance > 0:
+        warnings.append(
+            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
+        )
+    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
+    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
+    if credit > 0:
+        left = in_full(credit, payout.currency)
+        warnings.append(
+            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
+        )
+    return warnings
 
 
 def owed_fields(requester: Requester) -> dict[str, str]:

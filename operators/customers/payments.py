@@ -17,11 +17,11 @@ from django.utils.html import format_html
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
-from analytics.models import Grant, Payment, Wallet
+from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import record_payment, void_payment
-from analytics.wallets.rows import as_of, grants_as_of
+from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.values.amounts import TotalField
@@ -44,7 +44,14 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.balances import balance_afterwards, booking_in_words, check_promise, open_balances
+from operators.customers.balances import (
+    balance_afterwards,
+    booking_in_words,
+    check_promise,
+    open_balances,
+    payment_warnings,
+    payout_warnings,
+)
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -245,31 +252,6 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-
-def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payment in a currency in which nothing was owed, if something is owed in another."""
-    debts = [in_full(debt, code) for code, debt in open_balances(payment.requester) if debt > 0]
-    if balance + payment.amount > 0 or not debts:
-        return []
-    return [f"Nothing was owed in {payment.currency}. {payment.requester} owes {', '.join(debts)}."]
-
-
-def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
-    warnings = []
-    if balance > 0:
-        warnings.append(
-            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
-        )
-    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
-    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
-    if credit > 0:
-        left = in_full(credit, payout.currency)
-        warnings.append(
-            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
-        )
-    return warnings
 
 
 def credit_paid_by(payment: Payment) -> Grant | None:
