@@ -64,12 +64,17 @@ class ExactTextFilter(FieldTextFilter):
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
 
 
+def as_unit(text: str | None) -> str:
+    """Return a currency in capital letters, or `access` in small ones."""
+    unit = (text or "").strip().upper()
+    return ACCESS if unit == ACCESS.upper() else unit
+
+
 class UnitFilter(ExactTextFilter):
     """Matches a currency, or `access`, in capital or small letters."""
 
     def value(self) -> str:
-        text = (super().value() or "").strip()
-        return text.lower() if text.lower() == ACCESS else text.upper()
+        return as_unit(super().value())
 
 
 class LocalDateTimeFilter(RangeDateTimeFilter):

@@ -41,6 +41,7 @@ from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
     BalanceFilter,
+    CurrencyFilter,
     CustomerChangeList,
     KindFilter,
     ListFigures,
@@ -89,7 +90,7 @@ class RequesterAdmin(
     list_select_related = ("account",)
     phone_row_columns = {"owes": "", "name": "", "licences": ""}
     fieldset_headings = {"decisions": "Decisions"}
-    list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
+    list_filter = (KindFilter, BalanceFilter, CurrencyFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
     search = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
