@@ -1,5 +1,7 @@
 """Balances of customers, who changed them, and the payments, credit and fees that their pages show."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -89,6 +91,14 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
     if closing < 0:
         return f"{in_full(-closing, currency)} paid in advance"
     return f"{in_full(closing, currency)} owed"
+
+
+def totals_in_words(balances: Iterable[tuple[str, Decimal]]) -> list[str]:
+    """Return what is owed in each currency, then what was paid in advance: neither reduces the other."""
+    sums: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
+    for currency, balance in balances:
+        sums[balance < 0, currency] += balance
+    return [balance_in_words(total, currency) for (_, currency), total in sorted(sums.items()) if total]
 
 
 def balance_afterwards(requester: Requester, currency: str) -> str:

@@ -117,13 +117,6 @@ class CustomerChangeList(BoundedChangeList):
         requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
         return [requesters[number] for number in numbers if number in requesters]
 
-    def total_balances(self) -> list[str]:
-        """Return what all these customers owe, and what they paid in advance."""
-        balances: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
-        for row in self.sums:
-            balances[row["debt"] < 0, row["currency"]] += row["debt"]
-        return [balance_in_words(sum_, currency) for (_, currency), sum_ in sorted(balances.items()) if sum_]
-
 
 def chosen_changes(request: HttpRequest) -> QuerySet[BalanceChange]:
     """Return the changes of balances that the operator may see, in the currency that the list is filtered by."""

@@ -36,7 +36,7 @@ from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
-from operators.customers.balances import money_facts, owed_fields
+from operators.customers.balances import money_facts, owed_fields, totals_in_words
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
@@ -157,7 +157,7 @@ class RequesterAdmin(
         return "owes" not in self.hidden_columns(request)
 
     def totals(self, changelist: CustomerChangeList) -> list[str]:
-        return changelist.total_balances()
+        return totals_in_words((row["currency"], row["debt"]) for row in changelist.sums)
 
     def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))
