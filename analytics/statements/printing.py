@@ -11,6 +11,7 @@ from analytics.statements.lines import credit_movements, lines_of, month_bounds,
 from analytics.statements.serializers import voided_by
 from analytics.wallets.models import GrantKind, WalletEntryType
 from analytics.wallets.units import in_units
+from analytics.windows import MICROSECOND
 from kit.values.currencies import in_places
 
 MOST_LINES = 500  # lines shown; the export has all
@@ -98,14 +99,16 @@ def payment_name(payment: Payment) -> str:
         return "Payment for credit, not part of the balance"
     is_payout = payment.kind == PaymentKind.PAYOUT
     if payment.is_transfer:
-        other = "to the customer that it was merged into" if is_payout else "from a merged customer"
-        return f"Transfer {other}, with the credit that it paid for"
+        return f"Transfer {'to' if is_payout else 'from'} another customer, with the credit that it paid for"
     return "Payout" if is_payout else "Payment"
 
 
 def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object]:
     """Return a change of a wallet, with the grant's number and when its credit ends."""
     grant = entry.grant
+    last = None
+    if grant is not None and grant.expires_at is not None and entry.amount > 0:
+        last = grant.expires_at - MICROSECOND  # credit that ends at midnight is good for the day before
     if entry.type == WalletEntryType.CARRY:
         what = "Moved by a merge" if grant is None else "Rolled over"
     elif entry.type == WalletEntryType.GRANT and grant is not None:
@@ -116,7 +119,7 @@ def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object
         "at": entry.created,
         "what": what,
         "about": "" if grant is None else grant.external_id or "",
-        "ends": None if grant is None or entry.amount < 0 else grant.expires_at,
+        "ends": last,
         "amount": in_units(entry.amount, statement.currency),
     }
 

@@ -3,9 +3,15 @@
 Each has its own index on PostgreSQL (licensing/migrations/0005_search_indexes.py).
 """
 
+import json
+from collections.abc import Sequence
+
+from django.contrib import messages
 from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 
+from kit.storage.by_database import by_database
 from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -15,7 +21,7 @@ from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import request_scope
 
 MAX_ROWS = BoundedPaginator.MAX_COUNT
-MAX_REQUESTERS = 5
+MAX_PARAMETERS = 100
 
 
 def find_content(items: QuerySet[Content], term: str) -> QuerySet[Content]:
@@ -60,13 +66,14 @@ def find_licenses(licenses: QuerySet[License], term: str) -> QuerySet[License]:
 
 
 class CustomerSearch(AdminMixin[ModelT]):
-    """A list, possibly of millions of rows, that is searched by whole id, or for the newest few customers found.
+    """A list that is searched by whole id, or for the customers found, of which it takes the newest `most_customers`.
 
     With `has_own_numbers`, rows that have the term as `external_id` come in place of those of customers.
     """
 
     search_fields = ("pk",)
     has_own_numbers = False
+    most_customers = MAX_ROWS
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ModelT], search_term: str
@@ -81,10 +88,23 @@ class CustomerSearch(AdminMixin[ModelT]):
             queryset = numbered
         elif term:
             requesters = find_requesters(request_scope(request).narrow(Requester.objects.all()), term)
-            newest = requesters.order_by("-pk").values_list("pk", flat=True)[:MAX_REQUESTERS]
-            queryset = queryset.filter(requester__in=list(newest))
+            numbers = list(requesters.order_by("-pk").values_list("pk", flat=True)[: self.most_customers + 1])
+            if len(numbers) > self.most_customers:
+                newest = f"Only the {self.most_customers:,} newest of the customers that match are searched here."
+                messages.warning(request, f"{newest} Narrow the search, or start from the customer's page.")
+            numbers = numbers[: self.most_customers]
+            # PostgreSQL looks only for the statements of few customers, but not of those in an array.
+            queryset = queryset.filter(requester__in=numbers if len(numbers) <= MAX_PARAMETERS else in_array(numbers))
         return queryset, False
 
     def with_number(self, request: HttpRequest, queryset: QuerySet[ModelT], number: str) -> QuerySet[ModelT]:
         # Their index begins with the account.
         return queryset.filter(account__in=request_scope(request).accounts().values("pk"), external_id=number)
+
+
+def in_array(numbers: Sequence[int]) -> RawSQL:
+    """Return numbers for a lookup `__in` as a single parameter. Thousands of parameters are slow."""
+    return by_database(
+        postgresql=RawSQL("SELECT unnest(%s::bigint[])", (list(numbers),)),
+        sqlite=RawSQL("SELECT value FROM json_each(%s)", (json.dumps(numbers),)),
+    )

@@ -90,6 +90,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
         OutcomeFilter,  # last, because it searches only what the others match
     )
     list_before_template = "operators/catalogue/outcomes.html"
+    most_customers = 5  # whose decisions an index finds among millions
     search_help_text = "A full dec_ id, or the start of a customer's id or name."
     actions_list = ("export_items",)
     actions_detail = ("decide_again", "refund", "adjust")

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from accounts.models import AuditEntry
 from analytics.ledger.due import book_due
 from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
-from analytics.payments.models import MERGE_NOTE, PaymentKind
+from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS
@@ -200,8 +200,8 @@ def credit_end(requester: Requester, now: datetime) -> str:
 
 def last_payment(requester: Requester) -> str:
     payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, voided_at=None)
-    payments = payments.exclude(note__startswith=MERGE_NOTE)  # no money arrived
-    payment = payments.order_by("-received_at", "-pk").first()
+    newest = payments.order_by("-received_at", "-pk")
+    payment = next((one for one in newest.iterator() if not one.is_transfer), None)
     if payment is None:
         return "none"
     return f"{in_full(payment.amount, payment.currency)} on {time_in_words(payment.received_at)}"

@@ -1,6 +1,5 @@
 """The list of customers: its figures, order and filters."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -9,7 +8,6 @@ from typing import Any, ClassVar
 
 from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct, field
@@ -18,7 +16,6 @@ from unfold.contrib.filters.admin import TextFilter
 from analytics.models import AccessEvent, BalanceChange
 from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.units import in_units
-from kit.storage.by_database import by_database
 from kit.values.amounts import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
@@ -27,6 +24,7 @@ from operators.base.filters import OptionsFilter, as_unit
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
+from operators.base.searching import in_array
 from operators.base.times import shown_time
 from operators.customers.balances import balance_in_words, sums_of
 
@@ -220,11 +218,3 @@ def with_sums(queryset: QuerySet[Requester], sums: QuerySet[Any, Any]) -> QueryS
     numbers = sums.values_list("requester_id", flat=True)
     known = list(numbers[: BoundedPaginator.MAX_COUNT + 1])  # added up once, although the list is counted and read
     return queryset.filter(pk__in=numbers if len(known) > BoundedPaginator.MAX_COUNT else in_array(known))
-
-
-def in_array(numbers: Sequence[int]) -> RawSQL:
-    """Return numbers for a lookup `__in` as a single parameter. Thousands of parameters are slow."""
-    return by_database(
-        postgresql=RawSQL("SELECT unnest(%s::bigint[])", (list(numbers),)),
-        sqlite=RawSQL("SELECT value FROM json_each(%s)", (json.dumps(numbers),)),
-    )

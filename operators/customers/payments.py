@@ -8,11 +8,10 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Case, F, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
 
@@ -20,8 +19,7 @@ from accounts.plans import epochs
 from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import record_payment, void_payment
-from analytics.wallets.rows import grants_as_of
+from analytics.payments.services import credit_paid_by, move_prepayment, record_payment, void_payment
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
 from kit.values.amounts import TotalField
@@ -205,7 +203,6 @@ class PaymentAdmin(
     def void(self, request: HttpRequest, payment: Payment) -> Confirmation:
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
-        credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
 
         @transaction.atomic
         def perform(fields: Values) -> str:
@@ -214,6 +211,9 @@ class PaymentAdmin(
             if grant is None or not fields.get("takes_back"):
                 return f"The {payment.kind} of {amount} is void."
             void_grant(grant.wallet, grant.pk)
+            if payment.grant_id is None and grant.wallet.requester_id != payment.requester_id:
+                source, target = grant.wallet.requester_id, payment.requester_id
+                move_prepayment(payment.account_id, source, target, payment.currency, grant.remaining)
             return f"The {payment.kind} of {amount} is void, and what was left of its credit is taken back."
 
         return Confirmation(
@@ -223,7 +223,7 @@ class PaymentAdmin(
                 what_void_changes(payment),
                 "Closed statements do not change.",
                 "The payment stays in the list, with your reason. It cannot be made valid again.",
-                *([f"{credit} are left of the credit that it paid for."] if grant else []),
+                *what_is_left(payment, grant),
             ],
             button="Void it",
             form=VoidForm if grant is None else VoidWithCreditForm,
@@ -254,21 +254,25 @@ class PaymentAdmin(
         return None if payment.grant is None else f"credit: {payment.grant}"
 
 
-def credit_paid_by(payment: Payment) -> Grant | None:
-    """Return the open grant that was recorded with the payment, as of now."""
-    named = Q(pk=payment.grant_id) | Q(external_id__in=[payment.pk, payment.external_id or payment.pk])
-    grants = Grant.objects.filter(named, account=payment.account_id, ended_at__isnull=True)
-    own = grants.filter(wallet__requester__in=[payment.requester_id, payment.requester.current.pk])
-    grant = own.select_related("wallet").first()
+def what_is_left(payment: Payment, grant: Grant | None) -> list[str]:
+    """Return what is left of the credit that a payment paid for, and whose it is after a merge."""
     if grant is None:
-        return None
-    [current] = grants_as_of(grant.wallet, [grant], timezone.now())
-    return current
+        return []
+    credit = in_units(grant.remaining, grant.wallet.unit)
+    holder = grant.wallet.requester
+    if holder.pk == payment.requester_id:
+        return [f"{credit} are left of the credit that it paid for."]
+    return [
+        f"{credit} are left of the credit that it paid for. {holder} has them since the merge. If you take them back, "
+        f"what {holder} paid in advance for them is transferred back, too."
+    ]
 
 
 def what_void_changes(payment: Payment) -> str:
     if payment.grant_id is not None:
         return "It was paid for credit, so what is owed does not change."
     amount = in_full(payment.amount, payment.currency)
+    if payment.is_transfer:
+        return f"It is one half of a transfer of {amount} with credit. The other half is void, too."
     change = "less" if payment.kind == PaymentKind.PAYOUT else "more"
     return f"{payment.requester} owes {amount} {change} on this month's statement."

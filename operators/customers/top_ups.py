@@ -118,7 +118,7 @@ def charged_currencies(holder: Requester) -> list[str]:
     """Return the currencies in which the customer's running licences charge accesses."""
     licenses = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE, access_currency__isnull=False)
     running = licenses.exclude(expires_at__lte=timezone.now())
-    return sorted(set(running.values_list("access_currency", flat=True)))
+    return sorted({currency for currency in running.values_list("access_currency", flat=True) if currency})
 
 
 def form_class(

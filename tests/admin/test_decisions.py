@@ -36,6 +36,13 @@ def found(client, **query):
     return [event.pk for event in reply.context["cl"].result_list]
 
 
+def test_a_search_for_many_customers_says_that_it_takes_the_newest(admin, decide):
+    made = [decide(f"org_{number}") for number in range(6)]
+    assert found(admin, q="org_") == made[:0:-1]
+    page = admin.get(list_url(AccessEvent, q="org_")).content.decode()
+    assert page.count("Only the 5 newest of the customers that match are searched here.") == 1
+
+
 def page(client, decision):
     reply = client.get(reverse("admin:analytics_accessevent_change", args=[decision]))
     assert reply.status_code == 200

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from analytics.models import Statement, Wallet
+from analytics.models import LedgerEntry, Payment, Statement, Wallet
 from analytics.statements.closing import close_due
 from analytics.wallets.services import add_grant
 from licensing.requesters.models import Requester
-from operators.base.links import change_url
+from operators.base.links import change_url, list_url
 from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
 from tests.admin.forms import html_of, open_form
@@ -99,6 +99,15 @@ def test_who_owed_what_at_the_end_of_a_month_is_on_the_latest_statements_up_to_i
     assert owed("&month=2025-12")[0] == []
 
 
+def test_a_search_finds_all_customers_that_match(admin, account):
+    for number in range(105):
+        ledger.add(account, "1", created=FEBRUARY, requester=ledger.requester(account, f"org_{number:03}"))
+        factories.payment(account, 1, requester_id=f"org_{number:03}", currency="USD", now=FEBRUARY)
+    for model in (Statement, LedgerEntry, Payment):
+        for term, count in (("org_", 105), ("org_00", 10)):
+            assert (model, admin.get(list_url(model, q=term)).context["cl"].result_count) == (model, count)
+
+
 def test_payments_are_among_the_figures_so_that_a_statement_adds_up(admin, account, booked):
     factories.payment(account, 1250, requester_id="org", currency="USD", now=FEBRUARY)
     one = Statement.objects.get(closed_at=None)
@@ -163,6 +172,7 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
     factories.license(account, "org_acme", **fee, starts_at=clock.now)
     made = Wallet.objects.get(pk=factories.wallet(account, "EUR", "3", requester_id="org_acme")["wallet"])
     add_grant(made, {"amount": Decimal(150), "kind": "paid", "expires_at": clock.now + timedelta(days=20)})
+    add_grant(made, {"amount": Decimal(9), "kind": "paid", "expires_at": datetime(2026, 12, 1, tzinfo=UTC)})
     clock.set("2026-11-29T09:00:00Z")
     factories.wallet(account, "EUR", "5")
     add_grant(made, {"amount": Decimal(7), "kind": "promotional", "external_id": "spring"})
@@ -172,6 +182,7 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
         for row in (
             "2026-11-01 Fee (commercial) 2026-11-01 to 2026-11-30 lic_",
             "2026-11-01 Paid credit 2026-11-21 150.00 EUR",
+            "2026-11-01 Paid credit 2026-11-30 9.00 EUR",
             "2026-11-21 Expired -150.00 EUR",
             "2026-11-29 Promotional credit spring 7.00 EUR",
         ):
@@ -195,11 +206,11 @@ def test_a_merge_is_a_transfer_on_both_statements_and_no_payment_that_the_bank_h
     for row in (
         "Granted 47.50 EUR",
         "Moved by a merge -47.50 EUR",
-        "Transfer to the customer that it was merged into, with the credit that it paid for 40.00",
+        "Transfer to another customer, with the credit that it paid for pay_",
     ):
         assert row in left, row
     joined = printed("org_whole")
-    for row in ("Granted 1.00 EUR", "Moved by a merge 47.50 EUR", "Transfer from a merged customer"):
+    for row in ("Granted 1.00 EUR", "Moved by a merge 47.50 EUR", "Transfer from another customer"):
         assert row in joined, row
     payments = html_of(admin, reverse("admin:analytics_payment_changelist"))
     assert payments.count("transfer") == 2

@@ -3,13 +3,15 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db.models import Sum
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import Grant, LedgerEntry, Payment, Statement, Wallet
-from analytics.payments.services import void_payment
+from analytics.models import BalanceChange, Grant, LedgerEntry, Payment, Statement, Wallet
+from analytics.payments.services import move_prepayment, void_payment
 from analytics.wallets.burn_down import burn_down
+from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
@@ -295,6 +297,35 @@ def test_payments_and_entries_are_found_by_the_publishers_own_number_and_filtere
     page = " ".join(strip_tags(admin.get(list_url(Payment)).content.decode()).split())
     assert "Your own number" in page
     assert "Total of these payments, less payouts and without void ones: -1.00 USD." in page
+
+
+def test_a_chargeback_after_a_merge_takes_the_money_back_with_the_credit(admin, account, api):
+    for org, amount in (("org_x", "100"), ("org_y", "40")):
+        customer = factories.license(account, org, per_access="3").requester
+        assert top_up(admin, customer, wallet="USD", amount=amount, external_id=org).status_code == 302
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_x"})["allowed"]
+    api.post("/v1/requesters/org_x/merge", {"into": "org_y"})
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.get(external_id="org_x").pk])
+    assert "is transferred back, too" in admin.get(button).content.decode()
+    assert submit(admin, button, reason="Returned").status_code == 302
+    owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"), Sum("credit"))
+    assert sorted(owed.filter(currency="USD")) == [("org_x", 3, 0), ("org_y", -40, 40)]
+
+
+def test_the_halves_of_a_transfer_are_void_together_and_cannot_be_forged(admin, account, api):
+    source, target = (Requester.objects.create(account=account, requester_id=name) for name in ("org_x", "org_y"))
+    factories.payment(account, 50, requester_id="org_x", currency="EUR")
+    move_prepayment(account.pk, source.pk, target.pk, "EUR", Decimal(30))
+    payout, payment = Payment.objects.order_by("pk")[1:]
+    assert [payout.external_id, payment.external_id] == [payment.pk, payout.pk]
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
+    assert "The other half is void, too." in admin.get(button).content.decode()
+    assert submit(admin, button, reason="Undone").status_code == 302
+    assert not Payment.objects.filter(reverses=None, voided_at=None, requester=target).exists()
+    assert Payment.objects.get(pk=payout.pk).voided_at is not None
+    forged = {"requesterId": "org_y", "amount": 1, "currency": "EUR", "externalId": payout.pk}
+    assert api.post("/v1/payments", forged).error["param"] == "externalId"
 
 
 def test_an_operator_voids_a_payment_once(admin, account):
