@@ -12,6 +12,7 @@ from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField, time_in_words
+from operators.customers.balances import balance_afterwards
 from operators.customers.refund_button import RefundableCharge
 
 
@@ -95,7 +96,10 @@ def owed_in_words(saved: LedgerEntry) -> list[str]:
     change = "more" if saved.amount > 0 else "less"
     month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
     amount = in_full(abs(saved.amount), saved.currency)
-    return [f"{saved.requester} owes {amount} {change} on the statement of {month}."]
+    return [
+        f"{saved.requester} owes {amount} {change} on the statement of {month}.",
+        balance_afterwards(saved.requester, saved.currency),
+    ]
 
 
 def earlier_refunds(charged: RefundableCharge, saved: LedgerEntry) -> list[str]:

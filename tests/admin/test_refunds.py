@@ -212,5 +212,5 @@ def test_a_credit_note_is_booked_once_by_its_number_and_speaks_the_accounts_time
     booked = book(admin, entry, amount="0.02", external_id="CN-7")
     assert "CN-7" in admin.get(change_url(booked)).content.decode()
     again = admin.post(refund(admin, entry), {**half, "_save": "Save"})
-    assert "This number was booked before." in again.content.decode()
+    assert "This number was booked before: " in again.content.decode()
     assert LedgerEntry.objects.filter(external_id="CN-7").count() == 1
