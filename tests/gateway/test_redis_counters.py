@@ -69,7 +69,7 @@ def test_the_event_loop_replaces_a_connection_that_was_closed_or_stalled(counter
         counted = await counters.count(client, [hit], NOON)
         kept = await client.connection_pool.get_connection()
         await client.connection_pool.release(kept)
-        server.client_kill_filter(_type="normal")
+        server.client_kill_filter(_id=str(await client.client_id()))  # others use the server, too
         while not await kept.can_read():
             await asyncio.sleep(0)  # until the event loop has read that the connection is closed
         counted += await counters.count(client, [hit], NOON)
