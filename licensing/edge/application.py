@@ -17,8 +17,8 @@ from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.error_replies import as_api_error, forget_frames
 from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken, MissingApiKey, NotFound
+from kit.http.headers import request_id, valid_request_id
 from kit.http.rendering import render_json
-from kit.http.request_ids import request_id, valid_request_id
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.repeated_log import RepeatedLog

@@ -10,9 +10,8 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.http.client_addresses import TrustedProxies, parse_address
 from kit.http.errors import InvalidRequest
-from kit.http.header_limits import check_lengths
+from kit.http.headers import TrustedProxies, check_lengths, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.networks import Address
 from kit.values.paths import read_once

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
-from kit.http.client_addresses import client_network
+from kit.http.headers import client_network
 from kit.values import ids
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts

@@ -36,11 +36,12 @@ from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
-from operators.customers.balances import money_facts, owed_fields
+from operators.customers.balances import money_facts, owed_fields, totals_in_words
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
     BalanceFilter,
+    CurrencyFilter,
     CustomerChangeList,
     KindFilter,
     ListFigures,
@@ -89,7 +90,7 @@ class RequesterAdmin(
     list_select_related = ("account",)
     phone_row_columns = {"owes": "", "name": "", "licences": ""}
     fieldset_headings = {"decisions": "Decisions"}
-    list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
+    list_filter = (KindFilter, BalanceFilter, CurrencyFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
     search = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
@@ -156,7 +157,7 @@ class RequesterAdmin(
         return "owes" not in self.hidden_columns(request)
 
     def totals(self, changelist: CustomerChangeList) -> list[str]:
-        return changelist.total_balances()
+        return totals_in_words((row["currency"], row["debt"]) for row in changelist.sums)
 
     def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))

@@ -6,24 +6,22 @@ from typing import ClassVar
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Case, F, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
-from analytics.models import Grant, Payment, Wallet
+from analytics.models import Grant, Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import credit_paid_by, move_prepayment, record_payment, void_payment
-from analytics.wallets.rows import as_of
 from analytics.wallets.services import void_grant
 from analytics.wallets.units import in_units
-from kit.http.errors import ValidationFailed
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
@@ -44,7 +42,14 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.balances import balance_in_words, open_balances
+from operators.customers.balances import (
+    balance_afterwards,
+    booking_in_words,
+    check_promise,
+    open_balances,
+    payment_warnings,
+    payout_warnings,
+)
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -161,7 +166,9 @@ class PaymentAdmin(
         if not is_new:
             is_void = payment.voided_at is not None
             mend = " That payment is void: enter another number, such as this one with -2." if is_void else ""
-            raise ValidationFailed(f"This number was recorded before.{mend}", param="externalId")
+            known = format_html("This number was recorded before: {}.{}", booking_in_words(payment), mend)
+            raise ValidationError({"external_id": known})
+        check_promise(request, payment.requester, payment.currency, payment.created)
         return payment
 
     def confirmation(self, request: HttpRequest, before: Payment | None, saved: Payment) -> FormConfirmation:
@@ -173,12 +180,13 @@ class PaymentAdmin(
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                f"Its balance is then: {balance_in_words(balance, saved.currency)}.",
+                balance_afterwards(saved.requester, saved.currency),
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
             warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
+            promised_at=saved.created,
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
@@ -244,31 +252,6 @@ class PaymentAdmin(
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-
-def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payment in a currency in which nothing was owed, if something is owed in another."""
-    debts = [in_full(debt, code) for code, debt in open_balances(payment.requester) if debt > 0]
-    if balance + payment.amount > 0 or not debts:
-        return []
-    return [f"Nothing was owed in {payment.currency}. {payment.requester} owes {', '.join(debts)}."]
-
-
-def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
-    warnings = []
-    if balance > 0:
-        warnings.append(
-            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
-        )
-    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
-    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
-    if credit > 0:
-        left = in_full(credit, payout.currency)
-        warnings.append(
-            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
-        )
-    return warnings
 
 
 def what_is_left(payment: Payment, grant: Grant | None) -> list[str]:

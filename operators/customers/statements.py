@@ -29,7 +29,15 @@ from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport
 from operators.base.figures.choice import parse_period
-from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter, listed_months
+from operators.base.filters import (
+    LATEST,
+    LatestFilter,
+    OptionsFilter,
+    RelatedFilter,
+    StatementPeriodFilter,
+    UnitFilter,
+    listed_months,
+)
 from operators.base.links import change_url, link_to
 from operators.base.lists import (
     PAGE,
@@ -37,11 +45,11 @@ from operators.base.lists import (
     BoundedPaginator,
     TotalledList,
     amount_column,
-    sums_in_words,
 )
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time
+from operators.customers.balances import totals_in_words
 
 MAX_DIGITS = 6  # of a page's number
 
@@ -104,6 +112,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     fieldset_headings = {"opening_balance": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
+        LatestFilter,
         StatusFilter,
         ("currency", UnitFilter),
         ("requester", RelatedFilter),
@@ -161,13 +170,16 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
         return paginator
 
     def shows_totals(self, request: HttpRequest) -> bool:
-        """Whether the list shows a single month: balances of several months are no sum."""
+        """Whether the list shows one statement of each customer: balances of several months are no sum."""
+        if request.GET.get(LatestFilter.parameter_name) == LATEST:
+            return True
         month = request.GET.get(StatementPeriodFilter.parameter_name, "")
         period = parse_period(month, listed_months(request), timezone.now())
         return period is not None and period.months == 1
 
     def totals(self, changelist: BoundedChangeList) -> list[str]:
-        return sums_in_words(changelist.queryset.exclude(currency=ACCESS), "closing")
+        money = changelist.queryset.exclude(currency=ACCESS)
+        return totals_in_words(money.values_list("currency", "closing"))
 
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:

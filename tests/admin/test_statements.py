@@ -20,6 +20,7 @@ from tests import factories, ledger
 from tests.admin.forms import html_of, open_form
 
 LIST = reverse("admin:analytics_statement_changelist")
+EXPORT = reverse("admin:analytics_statement_export_items")
 PRINT = "admin:analytics_statement_print_page"
 JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
 
@@ -49,7 +50,7 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
     assert "Total of these" not in html_of(admin, LIST)  # balances of several months are no sum
     listed = " ".join(strip_tags(html_of(admin, f"{LIST}?month=2026-01")).split())
-    assert "Total of these closing balances: 100.10 USD." in listed
+    assert "Total of these closing balances: 100.10 USD owed." in listed
     html = html_of(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
     for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html
@@ -66,6 +67,36 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
     ):
         assert said in html
     assert "<script" not in html
+
+
+def test_who_owed_what_at_the_end_of_a_month_is_on_the_latest_statements_up_to_it(admin, account):
+    org, early, late = (ledger.requester(account, name) for name in ("org", "org_early", "org_late"))
+    ledger.add(account, "100.1", created=JANUARY, requester=org)
+    ledger.add(account, "-30", created=FEBRUARY, requester=org)
+    ledger.add(account, "7", created=JANUARY, requester=early)
+    ledger.add(account, "3", created=JANUARY, requester=early, currency="EUR")
+    ledger.add(account, "-2", created=FEBRUARY, requester=late)
+    ledger.add(account, "5", created=FEBRUARY + timedelta(days=30), requester=late)
+    close_due(datetime(2026, 2, 3, tzinfo=UTC))
+
+    def owed(query):
+        reply = admin.get(f"{LIST}?balances=latest{query}")
+        listed = reply.context["cl"]
+        rows = [(one.requester.requester_id, one.currency, one.closing) for one in listed.result_list]
+        exported = admin.get(f"{EXPORT}?balances=latest{query}").getvalue().decode("utf-8-sig").splitlines()
+        assert len(list(csv.DictReader(exported))) == len(rows) == listed.result_count
+        return sorted(rows), reply.context["totals"]
+
+    january = [("org", "USD", Decimal("100.1")), ("org_early", "EUR", 3), ("org_early", "USD", 7)]
+    february = [("org", "USD", Decimal("70.1")), *january[1:], ("org_late", "USD", -2)]
+    assert owed("&month=2026-01") == (january, ["3.00 EUR owed", "107.10 USD owed"])
+    assert owed("&month=2026-02") == (
+        february,
+        ["3.00 EUR owed", "77.10 USD owed", "2.00 USD paid in advance"],
+    )
+    assert owed("&month=2026")[0] == owed("")[0] == [*february[:3], ("org_late", "USD", 3)]
+    assert owed("&month=2026-02&currency=USD&q=org_early")[0] == [("org_early", "USD", 7)]
+    assert owed("&month=2025-12")[0] == []
 
 
 def test_a_search_finds_all_customers_that_match(admin, account):

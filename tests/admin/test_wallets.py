@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -213,7 +214,10 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
     submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     payment = Payment.objects.get()
     assert (payment.amount, payment.external_id) == (Decimal("12.5"), "inv-1")
-    assert "recorded before" in submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
+    again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
+    assert re.search(
+        rf'recorded before: <a [^>]*href="{change_url(payment)}">12.50 USD</a>, created by staff\d+ ', again
+    )
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
     submit(admin, reverse("admin:analytics_payment_void", args=[payment.pk]), reason="Typing error")
     assert "void payment" in admin.get(change_url(payment)).content.decode()
@@ -340,3 +344,32 @@ def test_an_operator_voids_a_payment_once(admin, account):
     received = f"{payment.received_at:%Y-%m-%d}"
     for row in (f"<td>{received}</td><td>Payment</td>", f"Void of the payment of {received}: Typing error", "-500.00"):
         assert row in printed
+
+
+def test_two_operators_who_book_the_same_at_once_are_told_of_each_other(admin, sign_in, staff, account, customer):
+    clara = sign_in(staff(is_superuser=True, first_name="Clara"))
+    given = {"account": account.pk, "amount": "9", "currency": "USD"}
+    topped_up = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    for address, fields in (
+        (PAY, {**given, "requester_own_id": "org_acme"}),
+        (reverse("admin:analytics_ledgerentry_add"), {**given, "of_requester": "org_acme", "description": "Fair"}),
+        (topped_up, {"wallet": "USD", "amount": "9"}),
+    ):
+        mine, theirs = submit(admin, address, **fields), submit(clara, address, **fields)
+        assert confirmed(clara, theirs).status_code == 302
+        refused = confirmed(admin, mine)
+        said = " ".join(strip_tags(refused.content.decode()).split())
+        assert re.search(
+            r"Nothing was saved, because the balance changed meanwhile: 9.00 USD[^,]*, created by staff", said
+        )
+        again = submit(admin, address, **fields)
+        assert confirmed(admin, again).status_code == 302, address
+    assert (Payment.objects.count(), LedgerEntry.objects.count(), Grant.objects.count()) == (4, 2, 2)
+
+
+def test_charges_of_checks_do_not_stop_a_payment(admin, api, account, customer):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "9", "currency": "USD"}
+    asked = submit(admin, PAY, **paid)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert confirmed(admin, asked).status_code == 302

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kit.http.header_limits import LIMITS
+from kit.http.headers import LIMITS
 
 CHECK, LIST, FORWARD, PAGE = "/v1/access/check", "/v1/content", "/v1/access/forward", "/admin/login/"
 MIDDLEWARE = "/v1/access/middleware"
