@@ -28,7 +28,6 @@ from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
-Command = tuple[str | int | bytes, ...]
 RETRY_REDIS_AFTER = 1.0  # seconds
 NO_LIMIT = 2**53  # of a meter, for Lua's numbers
 
@@ -123,9 +122,12 @@ class RedisCounters:
         """Count at one server, or at those of a Cluster; in this process if it does not answer."""
         try:
             if self.outages.since is None or self.outages.allows(server):
-                if isinstance(client, RedisCluster) and not server:
+                if isinstance(client, Redis):
+                    counted = await run_script(client, hits, now)
+                elif server:
+                    counted = await run_pipeline(client, hits, now)
+                else:
                     return await self.count_in_cluster(client, hits, now)
-                counted = await run_script(client, hits, now)
                 if self.outages.since is not None:
                     self.outages.note_success(server, counting_servers(client))
                 return counted
@@ -173,11 +175,29 @@ class RedisCounters:
 
 
 @traced("EVAL limits", system="redis")
-async def run_script(client: Client, hits: Sequence[Hit], now: int) -> list[Consumed]:
-    """Count in one round trip to the server of these buckets. Raises one of ERRORS."""
-    if isinstance(client, Redis):
-        return [(granted, used) for granted, used in await call(client, build_command(hits, now))]
-    # The buckets of a primary lie in several slots. MOVED and ASK, which the client follows, have counted nothing.
+async def run_script(client: Redis, hits: Sequence[Hit], now: int) -> list[Consumed]:
+    """Count in one round trip. Raises one of ERRORS.
+
+    There is one timer for sending and the reply. The client's own calls have two, and take twice the processor time.
+    """
+    connection = await client.connection_pool.get_connection()
+    seconds = connection.socket_timeout
+    connection.socket_timeout = None
+    try:
+        async with asyncio.timeout(seconds):
+            await connection.send_command(*build_command(hits, now), check_health=False)
+            return [(granted, used) for granted, used in await connection.read_response()]
+    finally:
+        connection.socket_timeout = seconds
+        await client.connection_pool.release(connection)
+
+
+@traced("EVAL limits", system="redis")
+async def run_pipeline(client: RedisCluster, hits: Sequence[Hit], now: int) -> list[Consumed]:
+    """Count in one round trip to a primary, with a script for each slot. Raises one of ERRORS.
+
+    The client follows MOVED and ASK, which have counted nothing.
+    """
     pipeline = client.pipeline()
     for hit in hits:
         pipeline.execute_command(*build_command([hit], now))
@@ -193,27 +213,12 @@ async def run_script(client: Client, hits: Sequence[Hit], now: int) -> list[Cons
     return [(granted, used) for [(granted, used)] in replies]
 
 
-async def call(client: Redis, command: Command) -> Sequence[Consumed]:
-    """Run a command with one timer for all of it. The client's own has two, and takes twice the processor time."""
-    connection = await client.connection_pool.get_connection()
-    seconds = connection.socket_timeout
-    connection.socket_timeout = None
-    try:
-        async with asyncio.timeout(seconds):
-            await connection.send_command(*command, check_health=False)
-            reply: Sequence[Consumed] = await connection.read_response()
-            return reply
-    finally:
-        connection.socket_timeout = seconds
-        await client.connection_pool.release(connection)
-
-
 def redis_key(bucket: str, part: str = "") -> str:
     """Return the key of a bucket or of its part. All parts of a bucket lie in one slot of a Cluster."""
     return f"limit:{{{bucket}}}:{part}" if part else f"limit:{{{bucket}}}"
 
 
-def build_command(hits: Sequence[Hit], now: int) -> Command:
+def build_command(hits: Sequence[Hit], now: int) -> tuple[str | int | bytes, ...]:
     """Return the command that counts them, with one argument: packing many takes longer than a round trip."""
     keys, buckets = [], []
     for hit in hits:
