@@ -1,9 +1,11 @@
 """Figures, lines and payments of a printed statement, as text."""
 
+from datetime import datetime
 from decimal import Decimal
 
 from django.db.models import Sum
 from django.utils import timezone
+from msgspec import Struct
 
 from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine, WalletEntry
 from analytics.payments.models import PaymentKind
@@ -69,29 +71,42 @@ def printed(statement: Statement) -> dict[str, object]:
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
         "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
-        "paid_lines": [row for payment in payments for row in shown_payment(payment, statement)],
+        "paid_lines": [shown_payment(row) for payment in payments for row in payment_rows(payment, statement)],
         "credit_lines": [shown_movement(entry, statement) for entry in movements],
     }
 
 
-def shown_payment(payment: Payment, statement: Statement) -> list[dict[str, object]]:
+class PaymentRow(Struct, frozen=True):
+    """What a month counts of a payment: that it was recorded, or voided. `amount` is how it changes the balance."""
+
+    payment: Payment
+    at: datetime
+    kind: str
+    what: str
+    amount: Decimal
+
+
+def payment_rows(payment: Payment, statement: Statement) -> list[PaymentRow]:
     """Return a row if the month recorded a payment or payout, and one if the month voided it."""
     begin, end = month_bounds(statement)
     amount = payment.amount
     if payment.kind == PaymentKind.PAYMENT and not payment.grant_id:
         amount = 0 - amount  # as it changes the balance
-    about = payment.external_id or ""
-    rows: list[dict[str, object]] = []
+    rows = []
     if payment.created >= begin:
-        shown = in_places(amount, payment.currency)
-        rows.append({"at": payment.received_at, "what": payment_name(payment), "about": about, "amount": shown})
+        rows.append(PaymentRow(payment, payment.received_at, str(payment.kind), payment_name(payment), amount))
     voided_at = voided_by(payment, end)
     if voided_at is not None:
         received = f"{payment.received_at.astimezone(statement.account.zone):%Y-%m-%d}"
         reason = f": {payment.void_reason}" if payment.void_reason else ""
         what = f"Void of the {payment.kind} of {received}{reason}"
-        rows.append({"at": voided_at, "what": what, "about": about, "amount": in_places(0 - amount, payment.currency)})
+        rows.append(PaymentRow(payment, voided_at, "void", what, 0 - amount))
     return rows
+
+
+def shown_payment(row: PaymentRow) -> dict[str, object]:
+    amount = in_places(row.amount, row.payment.currency)
+    return {"at": row.at, "what": row.what, "about": row.payment.external_id or "", "amount": amount}
 
 
 def payment_name(payment: Payment) -> str:

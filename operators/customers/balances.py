@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet, Sum
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -27,6 +27,7 @@ from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee_text
 from operators.base.forms.confirmed_form import promised_at
 from operators.base.links import link_to
+from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
 
 MAX_FEES = 5  # shown, the nearest first
@@ -34,6 +35,7 @@ MEND_OF_OTHER_DEBT = (
     "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
     "that is owed, for the customer that owes it."
 )
+LIST_FILTERS, MAX_DIGITS = "_changelist_filters", 18  # the parameter by which Django passes on a list's filters
 PROMISE_BROKEN = (
     "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."
 )
@@ -128,11 +130,16 @@ def check_promise(request: HttpRequest, requester: Requester, currency: str, unt
 
 def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
     """Return a link to a payment or an entry of the ledger, and who changed it last."""
+    return format_html("{}, {}", link_to(booking), latest_change(booking))
+
+
+def latest_change(booking: Payment | LedgerEntry) -> SafeString:
+    """Say what was done last, by whom and when, such as "created by clara 2026-11-30 14:03"."""
     change = AuditEntry.objects.filter(resource_id=booking.pk).order_by("-created", "-pk").first()
     if change is None:
-        return link_to(booking)
+        return format_html("booked {}", shown_time(booking.created))
     what = change.action.partition(".")[2]
-    return format_html("{}, {} by {} {}", link_to(booking), what, change.actor_name or "?", shown_time(change.created))
+    return format_html("{} by {} {}", what, change.actor_name or change.actor_type, shown_time(change.created))
 
 
 def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
@@ -164,20 +171,30 @@ def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
     return warnings
 
 
-def owed_fields(requester: Requester) -> dict[str, str]:
-    """Return initial values of a payment's form: what is owed, if it is in one currency.
+def payment_fields(requester: Requester, *, is_payout: bool = False) -> dict[str, str]:
+    """Return initial values of a payment's form: the customer, and what it owes or, for a payout, paid in advance, if
+    that is in one currency.
 
-    If nothing is owed, the currency is the one in which it was paid in advance, or ever charged, or the account's.
+    If it is nothing, the currency is the only one with a balance, or ever charged, or the account's.
     """
+    own = {"account": requester.account_id, "requester_own_id": requester.requester_id}
     changes = BalanceChange.objects.filter(account=requester.account_id, requester=requester)
     sums = dict(sums_of(changes).exclude(currency=ACCESS).values_list("currency", "debt"))
-    debts = [code for code, debt in sums.items() if debt > 0]
-    if len(debts) > 1:
-        return {}
-    if debts:
-        return {"amount": editable_amount(sums[debts[0]]), "currency": debts[0]}
+    due = {code: abs(debt) for code, debt in sums.items() if debt and (debt < 0) is is_payout}
+    if len(due) > 1:
+        return own
+    for code, amount in due.items():
+        return {**own, "amount": editable_amount(amount), "currency": code}
     used = [code for code, debt in sums.items() if debt] or list(sums)
-    return {"currency": used[0] if len(used) == 1 else requester.account.currency}
+    return {**own, "currency": used[0] if len(used) == 1 else requester.account.currency}
+
+
+def customer_of_list(request: HttpRequest) -> Requester | None:
+    """Return the customer by which the list was filtered that led to an add form."""
+    number = QueryDict(request.GET.get(LIST_FILTERS, "")).get("requester__id__exact", "")
+    if not number.isdecimal() or len(number) > MAX_DIGITS:
+        return None
+    return request_scope(request).narrow(Requester.objects.all()).filter(pk=number).first()
 
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:

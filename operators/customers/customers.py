@@ -36,7 +36,7 @@ from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
-from operators.customers.balances import money_facts, owed_fields, totals_in_words
+from operators.customers.balances import money_facts, payment_fields, totals_in_words
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
@@ -193,8 +193,7 @@ class RequesterAdmin(
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
         requester = self.require_object(request, object_id)
-        fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
-        return filled_in("admin:analytics_payment_add", requester, fields)
+        return filled_in("admin:analytics_payment_add", requester, payment_fields(requester))
 
     @action(description="Charge", icon="add_circle", permissions=["refunding"], url_path="charge")
     def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 from typing import ClassVar
+from urllib.parse import urlencode
 
-from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -13,15 +13,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
-from analytics.models import Grant, Payment
+from analytics.models import Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
 from analytics.payments.services import credit_paid_by, move_prepayment, record_payment, void_payment
 from analytics.wallets.services import void_grant
-from analytics.wallets.units import in_units
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
@@ -29,11 +29,13 @@ from operators.base.fields import AmountField, CurrencyField, Values, choice_fie
 from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
+from operators.base.links import change_url
 from operators.base.lists import (
     BoundedChangeList,
     TotalledList,
     column,
     external_id_of,
+    right,
     sums_in_words,
     time_column,
 )
@@ -43,13 +45,18 @@ from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
 from operators.customers.balances import (
+    LIST_FILTERS,
     balance_afterwards,
     booking_in_words,
     check_promise,
+    customer_of_list,
+    latest_change,
     open_balances,
+    payment_fields,
     payment_warnings,
     payout_warnings,
 )
+from operators.customers.void_form import VoidForm, VoidWithCreditForm, void_effects
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -82,19 +89,6 @@ class PaymentForm(ServiceForm):
                 "amount",
                 "Enter a positive amount. For money that you gave back, choose a payout. To correct one, void it.",
             )
-
-
-class VoidForm(forms.Form):
-    reason = text_field("Reason", "Such as: typing error, returned by the bank. Statements show it.", max_length=500)
-
-
-class VoidWithCreditForm(VoidForm):
-    takes_back = forms.BooleanField(
-        required=False,
-        initial=True,
-        label="Take back what is left of the credit",
-        help_text="Credit that was spent stays spent.",
-    )
 
 
 class PaymentKindFilter(OptionsFilter[Payment]):
@@ -134,6 +128,7 @@ class PaymentAdmin(
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
+    filtered_actions = ("/export/", "/payout/")
     export_serializer = PaymentSerializer
     export_related = ("requester",)
     form = PaymentForm
@@ -191,16 +186,31 @@ class PaymentAdmin(
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
     def payout(self, request: HttpRequest) -> HttpResponse:
-        return redirect(f"{reverse('admin:analytics_payment_add')}?kind={PaymentKind.PAYOUT.value}")
+        fields = {"kind": PaymentKind.PAYOUT.value, LIST_FILTERS: request.GET.urlencode()}
+        return redirect(f"{reverse('admin:analytics_payment_add')}?{urlencode(fields)}")
 
-    def has_voiding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        if not request.user.has_perm("analytics.add_payment"):
-            return False
-        payment = None if object_id is None else self.get_object(request, unquote(object_id))
-        return object_id is None or (payment is not None and payment.voided_at is None)
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """Fill in the customer whose payments were listed."""
+        initial = super().get_changeform_initial_data(request)
+        customer = customer_of_list(request)
+        if customer is None:
+            return initial
+        return {**payment_fields(customer, is_payout=initial.get("kind") == PaymentKind.PAYOUT), **initial}
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        """Omit *Void* for what is void."""
+        payment = self.get_object(request, unquote(object_id))
+        actions = super().get_actions_detail(request, object_id)
+        return actions if payment is not None and payment.voided_at is None else []
+
+    has_voiding_permission = right("analytics.add_payment")
 
     @confirmed_action("Void", "block", "void", permission="voiding")
-    def void(self, request: HttpRequest, payment: Payment) -> Confirmation:
+    def void(self, request: HttpRequest, payment: Payment) -> Confirmation | HttpResponse:
+        if payment.voided_at is not None:
+            known = format_html("It is void already: {}.", booking_in_words(payment))
+            self.message_user(request, known, messages.WARNING)
+            return redirect(change_url(payment))
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
 
@@ -219,12 +229,7 @@ class PaymentAdmin(
         return Confirmation(
             title=f"Void the {payment.kind} of {amount}",
             facts=[("Customer", str(payment.requester)), ("Recorded", shown_time(payment.created))],
-            effects=[
-                what_void_changes(payment),
-                "Closed statements do not change.",
-                "The payment stays in the list, with your reason. It cannot be made valid again.",
-                *what_is_left(payment, grant),
-            ],
+            effects=void_effects(payment, grant),
             button="Void it",
             form=VoidForm if grant is None else VoidWithCreditForm,
             initial={"takes_back": True},
@@ -247,32 +252,8 @@ class PaymentAdmin(
     def voided(self, payment: Payment) -> str | None:
         if payment.voided_at is None:
             return None
-        return format_html("{}: {}", shown_time(payment.voided_at), payment.void_reason or "no reason left")
+        return format_html("{}: {}", latest_change(payment), payment.void_reason or "no reason left")
 
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-
-def what_is_left(payment: Payment, grant: Grant | None) -> list[str]:
-    """Return what is left of the credit that a payment paid for, and whose it is after a merge."""
-    if grant is None:
-        return []
-    credit = in_units(grant.remaining, grant.wallet.unit)
-    holder = grant.wallet.requester
-    if holder.pk == payment.requester_id:
-        return [f"{credit} are left of the credit that it paid for."]
-    return [
-        f"{credit} are left of the credit that it paid for. {holder} has them since the merge. If you take them back, "
-        f"what {holder} paid in advance for them is transferred back, too."
-    ]
-
-
-def what_void_changes(payment: Payment) -> str:
-    if payment.grant_id is not None:
-        return "It was paid for credit, so what is owed does not change."
-    amount = in_full(payment.amount, payment.currency)
-    if payment.is_transfer:
-        return f"It is one half of a transfer of {amount} with credit. The other half is void, too."
-    change = "less" if payment.kind == PaymentKind.PAYOUT else "more"
-    return f"{payment.requester} owes {amount} {change} on this month's statement."

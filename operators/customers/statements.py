@@ -1,6 +1,6 @@
 """Statements: view, print and export, read-only."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -19,11 +19,11 @@ from unfold.decorators import action, display
 from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER, requester_of
-from analytics.statements.lines import lines_of
+from analytics.statements.exporting import COLUMNS, balanced_chunks
 from analytics.statements.printing import credit_changes, printed
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from analytics.statements.serializers import StatementSerializer
 from analytics.wallets.units import ACCESS, in_units
-from kit.rest.export import CHUNK, Row, columns_of, export
+from kit.rest.export import export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
@@ -197,8 +197,8 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.require_object(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
-        columns, reading = columns_of(StatementLineSerializer), Reading(may_lag=False)
-        return export(Request(request), "csv", name, columns, line_chunks(statement), reading, has_bom=True)
+        reading = Reading(may_lag=False)
+        return export(Request(request), "csv", name, COLUMNS, balanced_chunks(statement), reading, has_bom=True)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -256,12 +256,3 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @display(description="Lines")
     def lines_table(self, statement: Statement) -> str:
         return render_to_string("analytics/statement_lines.html", printed(statement))
-
-
-def line_chunks(statement: Statement) -> Iterator[list[Row]]:
-    """Yield all lines in order of booking; each chunk starts where the previous ended."""
-    serializer = StatementLineSerializer()
-    lines = remaining = lines_of(statement).order_by("pk")
-    while rows := list(remaining[:CHUNK]):
-        yield [serializer.to_representation(line) for line in rows]
-        remaining = lines.filter(pk__gt=rows[-1].pk)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from analytics.models import LedgerEntry, Payment, Statement, Wallet
+from analytics.payments.services import void_payment
 from analytics.statements.closing import close_due
 from analytics.wallets.services import add_grant
 from licensing.requesters.models import Requester
@@ -235,6 +236,32 @@ def test_a_printed_statement_has_the_addresses_of_both_as_the_admin_has_them(adm
     assert customer.metadata == {}
 
 
+def test_the_file_of_a_statement_adds_up_from_its_opening_to_its_closing_balance(admin, account, booked):
+    paid = factories.payment(account, 40, requester_id="org", currency="USD", now=FEBRUARY, external_id="bank-1")
+    factories.payment(account, 9, requester_id="org", currency="USD", now=FEBRUARY, kind="payout")
+    void_payment(factories.payment(account, 5, requester_id="org", currency="USD", now=FEBRUARY), "Returned")
+    factories.wallet(account, "access", "28", requester_id="org")
+
+    def rows(statement):
+        body = admin.get(reverse("admin:analytics_statement_export_lines", args=[statement.pk])).getvalue()
+        return list(csv.DictReader(body.decode("utf-8-sig").splitlines()))
+
+    february = Statement.objects.get(closed_at=None, currency="USD", month="2026-02-01")
+    exported = rows(february)
+    assert [(row["type"], row["amount"], row["balance"]) for row in exported] == [
+        ("opening", "100.1", "100.1"),
+        ("adjustment", "-30", "70.1"),
+        ("payment", "-40", "30.1"),
+        ("payout", "9", "39.1"),
+        ("payment", "-5", "34.1"),
+    ]
+    assert (exported[2]["id"], exported[2]["externalId"]) == (paid.pk, "bank-1")
+    assert february.closing == Decimal("34.1")
+    voided, quota = Statement.objects.filter(closed_at=None).exclude(pk=february.pk).order_by("currency")
+    assert [(row["type"], row["amount"]) for row in rows(voided)] == [("opening", "34.1"), ("void", "5")]
+    assert [(row["type"], row["balance"]) for row in rows(quota)][-1] == ("refunded", "28")
+
+
 def cells(html):
     """Return the statement lines as rows of cell texts."""
     body = html[html.index("<h2>Lines</h2>") :]
@@ -267,6 +294,6 @@ def test_the_list_and_the_lines_of_one_are_exported_and_need_their_own_permissio
     listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode("utf-8-sig")
     assert [row["closing"] for row in csv.DictReader(listed.splitlines())] == ["70.1", "100.1"]
     lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode("utf-8-sig")
-    assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
+    assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0", "0.1", "100"]
 
     assert sign_in(staff("analytics.view_ledgerentry", accounts=[account])).get(LIST).status_code == 403

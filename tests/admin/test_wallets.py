@@ -373,3 +373,45 @@ def test_charges_of_checks_do_not_stop_a_payment(admin, api, account, customer):
     asked = submit(admin, PAY, **paid)
     api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     assert confirmed(admin, asked).status_code == 302
+
+
+def test_the_forms_of_payments_begin_with_the_customer_whose_payments_are_listed(admin, account, customer):
+    top_up(admin, customer, wallet="EUR", amount="80")
+    page = admin.get(list_url(Payment, requester__id__exact=str(customer.pk)))
+    [payout] = [one["path"] for one in page.context_data["actions_list"] if "/payout/" in one["path"]]
+    given = form_values(admin.get(payout, follow=True).content.decode())
+    named = [given[name] for name in ("account", "requester_own_id", "kind", "amount", "currency")]
+    assert named == [[account.pk], ["org_acme"], ["payout"], ["80"], ["EUR"]]
+    [add] = set(re.findall(rf'href="({PAY}[^"]*)"', page.content.decode()))
+    given = form_values(admin.get(add.replace("&amp;", "&")).content.decode())
+    assert (given["requester_own_id"], given["kind"], given["amount"]) == (["org_acme"], ["payment"], [""])
+    unknown = f"{PAY}?_changelist_filters=requester__id__exact%3D{'9' * 30}"
+    assert form_values(admin.get(unknown).content.decode())["requester_own_id"] == [""]
+
+
+def test_a_payment_that_somebody_else_has_voided_says_who(admin, account, customer):
+    payment = factories.payment(account, 5, requester_id="org_acme")
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
+    opened = form_values(admin.get(button).content.decode())
+    submit(admin, button, reason="Typing error")
+    for send, fields in ((admin.post, {**opened, "reason": "Again"}), (admin.get, {})):
+        assert send(button, fields)["Location"] == change_url(payment)
+        said = " ".join(strip_tags(admin.get(change_url(payment)).content.decode()).split())
+        assert re.search(r"It is void already: 5.00 USD, voided by staff\d+ ", said)
+    assert re.search(r"voided by staff\d+ [\d: -]+: Typing error", said)
+    assert Payment.objects.count() == 2
+
+
+def test_voiding_the_payment_of_credit_says_which_refunds_stay(admin, api, account, customer):
+    top_up(admin, customer, wallet="USD", amount="5")
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.get().pk])
+    assert "of refunds" not in admin.get(button).content.decode()
+    api.post("/v1/refunds", {"decisionId": decision, "amount": "0.03"})
+    said = admin.get(button).content.decode()
+    assert "4.95 USD are left of the credit that it paid for." in strip_tags(said)
+    assert "0.03 USD of refunds stay as credit in its wallet, also if this payment had paid for them." in strip_tags(
+        said
+    )
+    assert change_url(Wallet.objects.get()) in said
