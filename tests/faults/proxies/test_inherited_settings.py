@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from run import ROOT
+from tests.documentation.blocks import block
 from tests.faults.harness import eventually
 from tests.faults.proxies.origin import Quiet, serving
 from tests.faults.proxies.pages import reply_of, status_of
@@ -124,10 +124,8 @@ def test_restrictions_of_which_one_is_to_be_enough_are_all_required_on_each_page
 @pytest.mark.parametrize(("addresses", "without"), [("127.0.0.1", [200, 402, 200, 200]), ("127.0.0.2", [401] * 4)])
 def test_an_address_can_stand_in_for_the_password(addresses, without, nginx, server, publisher, failing, tmp_path):
     (tmp_path / "passwords").write_text("staff:{PLAIN}secret\n")
-    lines = [line.strip() for line in (ROOT / "docs" / "reference" / "edge.md").read_text().splitlines()]
-    [geo] = [line for line in lines if line.startswith("geo $staging ")]
-    [password] = [line for line in lines if line.startswith("auth_basic $staging;")]
-    either = f"{geo.replace('198.51.100.0/24', addresses)} {password.replace('/etc/nginx', str(tmp_path))}"
+    printed = block("docs/reference/edge.md", "geo $staging")
+    either = printed.replace("198.51.100.0/24", addresses).replace("/etc/nginx", str(tmp_path))
     at = Place(publisher.edge_key, server.port, failing, free_port(), tmp_path, http_settings=either)
     with running(nginx, at, refuses=None if without[0] == 200 else 401):
         assert [status_of(reply_of(at.port, path)) for path in EACH_KIND] == without
