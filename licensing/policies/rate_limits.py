@@ -20,8 +20,8 @@ from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
 from kit.http.headers import client_network
 from kit.values import ids
+from licensing.crawler_classes import DECIDED_AS_AT_SITES
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import IMPLIED_AT_EDGE
 from licensing.policies.facts import Facts
 from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerprint, parse_rate_limit
 
@@ -78,7 +78,7 @@ def counts_visitor(rule: Rule, facts: Facts) -> bool:
         return False
     if facts.identified_by is None or facts.identified_by in UNIDENTIFIED:
         return True
-    reads = IMPLIED_AT_EDGE.get(facts.permission or "", facts.permission) == "read"
+    reads = DECIDED_AS_AT_SITES.get(facts.permission or "", facts.permission) == "read"
     return reads and facts.identified_by in CRAWLERS
 
 
