@@ -67,7 +67,7 @@ saw.unreadable = [await unreadable("<p>Hello</p>"), await unreadable("null"), aw
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const now = String(Math.floor(Date.now() / 1000));
-const body = '{"type": "ping", "data": {"price": {"amount": 0.10}, "metadata": {"amount": 1.5}}}';
+const body = '{"type": "ping", "data": {"price": {"amount": 0.10}, "metadata": {"amount": 1.5}, "attributes": {"amount": 10}}}';
 const bytes = Uint8Array.from(atob(secret.slice(6)), (one) => one.charCodeAt(0));
 const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 const mac = await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(`evt_1.${now}.${body}`));

@@ -259,7 +259,8 @@ def test_a_forked_process_shares_no_connection():
 def test_a_webhook_is_believed_with_its_signature_alone():
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     test = {"requester": {"licenses": [{"licenseType": "commercial"}, {"licenseType": "5"}]}}  # no amounts
-    data = {"price": {"amount": 0.1}, "metadata": {"amount": 1.5}, "tests": [test]}
+    own = {"amount": "10", "usage": 2, "licenses": "x"}
+    data = {"price": {"amount": 0.1}, "metadata": {"amount": 1.5}, "attributes": own, "tests": [test]}
     body = json.dumps({"type": "ping", "data": data})
     now = datetime.now(UTC)
     headers = {

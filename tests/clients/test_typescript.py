@@ -28,7 +28,7 @@ def test_the_story_in_typescript(tmp_path: Path, service: Service):
         "dates": ["2026-01-01T00:00:00.000Z", "2026-07-01T00:00:00.000Z"],
         "broken": [None, None, None],
         "unreadable": [["unreadable_reply", 200]] * 3,
-        "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}},
+        "event": {"price": {"amount": "0.10"}, "metadata": {"amount": 1.5}, "attributes": {"amount": 10}},
         "node": "ping",
         "forged": "InvalidSignature",
         "noBase64": "InvalidSignature",

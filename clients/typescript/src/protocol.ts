@@ -85,6 +85,7 @@ function isObject(value: unknown): value is object {
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const FREE = ["attributes", "metadata"]; // objects whose names and values are the caller's own
 const MARK = "\u0000"; // no text of the API holds it
 
 /** JSON with amounts of money as decimal strings, and all other numbers as they are. */
@@ -99,7 +100,7 @@ function worded(value: unknown, amounts: string[], parent: string, isMoney: bool
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      if (name === "metadata") return [name, worded(member, [], name, false)]; // the publisher's own, whatever their names
+      if (FREE.includes(name)) return [name, worded(member, [], name, false)];
       const money = isMoney || amounts.includes(name) || amounts.includes(`${parent}.${name}`);
       return [name, worded(member, amounts, name, money)];
     }),

@@ -107,9 +107,8 @@ def worded(value: Any, amounts: frozenset[str], *, parent: str, is_money: bool) 
     match value:
         case dict():
             return {
-                # Metadata belongs to the publisher, whatever its names.
                 name: worded(member, NONE, parent=name, is_money=False)
-                if name == "metadata"
+                if name in FREE
                 else worded(
                     member,
                     amounts,
