@@ -228,13 +228,29 @@ def test_a_file_is_outdated_once_a_new_version_of_the_service_writes_another_one
     assert list(outdated_downloads(site)) == ["nginx"]
 
 
-def test_files_of_two_sites_define_no_name_in_common_so_that_an_old_file_changes_nothing_of_a_new_one(account):
+DEFINITION = re.compile(r"(?m)^(?:map .*(\$\w+) \{|upstream (\w+) \{|proxy_cache_path (\S+) .*keys_zone=(\w+):)")
+
+
+def defined_names(content):
+    """Return what a file for nginx defines in the http block, each name with its definition."""
+    parts = re.split(r"\n(?=map |upstream |proxy_cache_path |server )", content)
+    return {name: part.strip() for part in parts for found in DEFINITION.findall(part) for name in found if name}
+
+
+def test_an_old_file_changes_nothing_of_the_new_one_of_another_site(account, settings, tmp_path):
     """nginx lets the last definition of a variable count for all files."""
-    defined = re.compile(r"(?m)^(?:map .*(\$\w+) \{|upstream (\w+) \{|proxy_cache_path (\S+) .*keys_zone=(\w+):)")
-    names = []
-    for host in ["a.example", "an-even-longer-name.of-a-host.example"]:
-        content = proxy_file(factories.site(account, host=host), "nginx").content
-        names.append({name for line in defined.findall(content) for name in line if name})
-        assert content.count("\nmap ") == sum(name.startswith("$") for name in names[-1])
-    assert names[0].isdisjoint(names[1])
-    assert max(len(name) for name in names[1] if name.startswith("$")) <= 47  # with $; variables_hash_bucket_size
+    first = factories.site(account, host="a.example")
+    second = factories.site(account, host="an-even-longer-name.of-a-host.example")
+    names, others = [defined_names(proxy_file(site, "nginx").content) for site in (first, second)]
+    assert len(names) == len(others) > 20
+    shared = names.keys() & others.keys()
+    assert len(shared) == 14
+    assert all(name.startswith("$access_") for name in shared)
+    for name in shared:
+        assert names[name].partition("}")[0] == others[name].partition("}")[0]
+    assert max(len(name) for name in [*names, *others] if name.startswith("$")) <= 47  # variables_hash_bucket_size
+    copytree(ROOT / "deploy" / "edge", tmp_path / "deploy" / "edge")
+    settings.BASE_DIR = tmp_path
+    with (tmp_path / "deploy" / "edge" / "nginx.conf").open("a") as shipped:
+        shipped.write("# mended\n")
+    assert defined_names(proxy_file(second, "nginx").content).keys().isdisjoint(names)
