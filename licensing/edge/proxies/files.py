@@ -16,7 +16,6 @@ from licensing.sites.models import Site
 
 HOST = "pub.example"
 NAME = "pub_example"  # of the site in names that have to differ between files
-SHIPPED = "_shipped"  # ends names of what the files of all sites share; another version has other names
 MAX_NAME = 30  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `undecided_`
 MAX_SERVER_NAME = 46  # characters that nginx' hash of server names takes (server_names_hash_bucket_size)
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
@@ -226,7 +225,6 @@ def proxy_file(site: Site, proxy: str, description: Description | None = None) -
     kind = PROXY_KINDS[proxy]
     description = description or describe(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
-    text = text.replace(SHIPPED, f"_{short_digest(text)}")
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
     text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
@@ -254,11 +252,7 @@ def name_from_host(host: str) -> str:
     name = host.replace("-", "__").replace(".", "_")
     if len(name) <= MAX_NAME:
         return name
-    return f"{name[: MAX_NAME - 9]}_{short_digest(host)}"
-
-
-def short_digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=5).hexdigest()
+    return f"{name[: MAX_NAME - 9]}_{blake2b(host.encode(), digest_size=5).hexdigest()}"
 
 
 def server_name(host: str) -> str:
