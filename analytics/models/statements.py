@@ -141,7 +141,6 @@ class LineFigures(OfMonth):
     occurred_at = models.DateTimeField()  # of the first entry
     created = models.DateTimeField()  # when the first entry was recorded
     latest = models.DateTimeField()  # when the last entry was recorded
-    external_id: str | None  # of an adjustment; read by analytics.statements.lines
 
     class Meta:
         abstract = True

@@ -9,10 +9,14 @@ from accounts.plans.models import Account
 from kit.storage.references import Reference
 from kit.values.amounts import AmountField, plain
 from kit.values.currencies import in_full
-from kit.values.ids import IdField
+from kit.values.ids import IdField, decode
 from kit.values.timestamps import render_timestamp
 
-MERGE_NOTE = "Merge: paid in advance for credit that moved."  # begins the note of a transfer
+TRANSFER_NOTE = "Paid in advance for credit that moved to another customer."
+
+
+def is_payment_id(text: str | None) -> bool:
+    return text is not None and decode("pay", text) is not None
 
 
 class PaymentKind(models.TextChoices):
@@ -24,6 +28,9 @@ class Payment(models.Model):
     """Money that a requester paid, or was given back. Never changed, except that an erasure clears `note`.
 
     A database view of the entries (analytics.models.entries).
+
+    A transfer between two customers is a payout and a payment, which name each other by `external_id`. No money
+    arrived or left.
 
     A void is a row of its own with the negative amount, and its reason as `note`. It counts in its own month, so
     closed statements never change.
@@ -56,8 +63,7 @@ class Payment(models.Model):
 
     @property
     def is_transfer(self) -> bool:
-        """Whether a merge recorded it: no money arrived or left. Unknown once an erasure has cleared the note."""
-        return (self.note or "").startswith(MERGE_NOTE)
+        return is_payment_id(self.external_id)
 
     def audited(self) -> dict[str, object]:
         return {

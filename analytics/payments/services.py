@@ -4,14 +4,16 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.db import IntegrityError, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from accounts.auditing import audit
 from analytics.ledger.services import checked_moment
 from analytics.models.entries import BalanceChange
-from analytics.payments.models import MERGE_NOTE, Payment, PaymentKind
+from analytics.payments.models import TRANSFER_NOTE, Payment, PaymentKind, is_payment_id
 from analytics.wallets.holders import lock_requester
-from kit.http.errors import AlreadyExists
+from analytics.wallets.models import Grant
+from analytics.wallets.rows import grants_as_of
+from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values.json_values import Validated
 
@@ -23,8 +25,11 @@ def record_payment(account_id: str, fields: Validated, now: datetime | None = No
     """Record a payment or payout as of `now`; with a `grant`, as paid for that credit.
 
     Returns it and True, or the existing one and False if its `external_id` is known.
-    Raises ValidationFailed, and AlreadyExists if the existing one was recorded with other fields.
+    Raises ValidationFailed, such as for the `external_id` of a transfer, and AlreadyExists if the existing one was
+    recorded with other fields.
     """
+    if is_payment_id(fields.get("external_id")):
+        raise ValidationFailed("Must not be the id of a payment: those name transfers.", param="externalId")
     requester = lock_requester(account_id, fields["requester_id"])
     now = now or stored_now()
     payment = Payment(
@@ -66,10 +71,9 @@ def existing_payment(payment: Payment) -> Payment:
 
 
 def move_prepayment(account_id: str, source: int, target: int, currency: str, credit: Decimal) -> None:
-    """Let the money that paid for credit go with it: what the source paid in advance, up to the credit that moved.
+    """Transfer the money that paid for credit with it: what the source paid in advance, up to the credit that moved.
 
-    Records a payout for the source and a payment for the target. Their notes name each other, but no customer: an
-    erasure of one of them clears its own notes only. Call it in the merge's transaction.
+    Call it in the transaction that moves the credit.
     """
     balances = BalanceChange.objects.filter(account=account_id, requester=source, currency=currency)
     owed = balances.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
@@ -80,19 +84,27 @@ def move_prepayment(account_id: str, source: int, target: int, currency: str, cr
     common = {"account_id": account_id, "amount": amount, "currency": currency, "received_at": now, "created": now}
     payout = Payment(**common, requester_id=source, kind=PaymentKind.PAYOUT)
     payment = Payment(**common, requester_id=target, kind=PaymentKind.PAYMENT)
-    payout.note = f"{MERGE_NOTE} See {payment.pk}."
-    payment.note = f"{MERGE_NOTE} See {payout.pk}."
+    payout.external_id, payment.external_id = payment.pk, payout.pk
     for moved in (payout, payment):
+        moved.note = TRANSFER_NOTE
         moved.save(force_insert=True)
         audit.record("payment.created", moved, {})
 
 
 @transaction.atomic
 def void_payment(payment: Payment, reason: str) -> Payment:
-    """Void a payment or payout, once, by a row with the negative amount. Raises AlreadyExists."""
-    Payment.objects.select_for_update().get(pk=payment.pk)
-    # The void is read later: another request that held the lock may have written it.
-    locked = Payment.objects.select_related("requester").get(pk=payment.pk)
+    """Void a payment or payout, once, by a row with the negative amount; of a transfer both. Raises AlreadyExists."""
+    keys = [payment.pk]
+    if payment.is_transfer:
+        keys.append(payment.external_id)
+    list(Payment.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
+    voided = [void_locked(key, reason) for key in keys]
+    return voided[0]
+
+
+def void_locked(key: str, reason: str) -> Payment:
+    # The void is read after the lock: another request that held it may have written one.
+    locked = Payment.objects.select_related("requester").get(pk=key)
     if locked.voided_at is not None:
         raise AlreadyExists(f"This {locked.kind} was voided on {locked.voided_at:%Y-%m-%d}.")
     before = locked.audited()
@@ -103,3 +115,15 @@ def void_payment(payment: Payment, reason: str) -> Payment:
     locked.voided_at, locked.void_reason = now, reason
     audit.record("payment.voided", locked, before)
     return locked
+
+
+def credit_paid_by(payment: Payment) -> Grant | None:
+    """Return the open grant that was recorded with the payment, as of now."""
+    named = Q(pk=payment.grant_id) | Q(external_id__in=[payment.pk, payment.external_id or payment.pk])
+    grants = Grant.objects.filter(named, account=payment.account_id, ended_at__isnull=True)
+    own = grants.filter(wallet__requester__in=[payment.requester_id, payment.requester.current.pk])
+    grant = own.select_related("wallet__requester").first()
+    if grant is None:
+        return None
+    [current] = grants_as_of(grant.wallet, [grant], stored_now())
+    return current

@@ -23,8 +23,8 @@ def lines_of(statement: StatementFigures) -> QuerySet[Any]:
         month=statement.month,
         currency=statement.currency,
     )
-    own_numbers = LedgerEntry.objects.filter(pk=OuterRef("pk")).values("external_id")
-    return of_one.select_related("content").annotate(external_id=Subquery(own_numbers))
+    own_number = LedgerEntry.objects.filter(pk=OuterRef("pk")).values("external_id")
+    return of_one.select_related("content").annotate(own_number=Subquery(own_number))
 
 
 def month_bounds(statement: StatementFigures) -> tuple[datetime, datetime]:

@@ -1,9 +1,11 @@
 """Figures, lines and payments of a printed statement, as text."""
 
+from datetime import datetime
 from decimal import Decimal
 
 from django.db.models import Sum
 from django.utils import timezone
+from msgspec import Struct
 
 from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine, WalletEntry
 from analytics.payments.models import PaymentKind
@@ -11,9 +13,10 @@ from analytics.statements.lines import credit_movements, lines_of, month_bounds,
 from analytics.statements.serializers import voided_by
 from analytics.wallets.models import GrantKind, WalletEntryType
 from analytics.wallets.units import in_units
+from analytics.windows import MICROSECOND
 from kit.values.currencies import in_places
 
-MOST_LINES = 500  # lines shown; the export has all
+MOST_LINES, MOST_PRINTED = 500, 10_000  # lines shown on a page, and on paper; the export has all
 CREDIT_NAMES = {"expired": "expired or voided"}
 GRANT_NAMES = {
     GrantKind.PAID: "Paid credit",
@@ -48,17 +51,17 @@ def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in changes.items()]
 
 
-def printed(statement: Statement) -> dict[str, object]:
+def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
     """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
-    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
-    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
-    movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:MOST_LINES]
+    lines = lines_of(statement).order_by("created", "pk")[:most]
+    payments = payments_of(statement).order_by("created", "pk")[:most]
+    movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:most]
     paid_for_credit = statement.paid_for_credit
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
         "lines": [shown_line(line) for line in lines],
-        "more": max(0, statement.lines - MOST_LINES),
+        "more": max(0, statement.lines - most),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
         "fees": in_places(statement.fees or Decimal(0), statement.currency),
         "credits": credit_changes(statement),
@@ -68,29 +71,42 @@ def printed(statement: Statement) -> dict[str, object]:
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
         "paid_for_credit": paid_for_credit and in_places(paid_for_credit, statement.currency),
-        "paid_lines": [row for payment in payments for row in shown_payment(payment, statement)],
+        "paid_lines": [shown_payment(row) for payment in payments for row in payment_rows(payment, statement)],
         "credit_lines": [shown_movement(entry, statement) for entry in movements],
     }
 
 
-def shown_payment(payment: Payment, statement: Statement) -> list[dict[str, object]]:
+class PaymentRow(Struct, frozen=True):
+    """What a month counts of a payment: that it was recorded, or voided. `amount` is how it changes the balance."""
+
+    payment: Payment
+    at: datetime
+    kind: str
+    what: str
+    amount: Decimal
+
+
+def payment_rows(payment: Payment, statement: Statement) -> list[PaymentRow]:
     """Return a row if the month recorded a payment or payout, and one if the month voided it."""
     begin, end = month_bounds(statement)
     amount = payment.amount
     if payment.kind == PaymentKind.PAYMENT and not payment.grant_id:
         amount = 0 - amount  # as it changes the balance
-    about = payment.external_id or ""
-    rows: list[dict[str, object]] = []
+    rows = []
     if payment.created >= begin:
-        shown = in_places(amount, payment.currency)
-        rows.append({"at": payment.received_at, "what": payment_name(payment), "about": about, "amount": shown})
+        rows.append(PaymentRow(payment, payment.received_at, str(payment.kind), payment_name(payment), amount))
     voided_at = voided_by(payment, end)
     if voided_at is not None:
         received = f"{payment.received_at.astimezone(statement.account.zone):%Y-%m-%d}"
         reason = f": {payment.void_reason}" if payment.void_reason else ""
         what = f"Void of the {payment.kind} of {received}{reason}"
-        rows.append({"at": voided_at, "what": what, "about": about, "amount": in_places(0 - amount, payment.currency)})
+        rows.append(PaymentRow(payment, voided_at, "void", what, 0 - amount))
     return rows
+
+
+def shown_payment(row: PaymentRow) -> dict[str, object]:
+    amount = in_places(row.amount, row.payment.currency)
+    return {"at": row.at, "what": row.what, "about": row.payment.external_id or "", "amount": amount}
 
 
 def payment_name(payment: Payment) -> str:
@@ -98,14 +114,16 @@ def payment_name(payment: Payment) -> str:
         return "Payment for credit, not part of the balance"
     is_payout = payment.kind == PaymentKind.PAYOUT
     if payment.is_transfer:
-        other = "to the customer that it was merged into" if is_payout else "from a merged customer"
-        return f"Transfer {other}, with the credit that it paid for"
+        return f"Transfer {'to' if is_payout else 'from'} another customer, with the credit that it paid for"
     return "Payout" if is_payout else "Payment"
 
 
 def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object]:
     """Return a change of a wallet, with the grant's number and when its credit ends."""
     grant = entry.grant
+    last = None
+    if grant is not None and grant.expires_at is not None and entry.amount > 0:
+        last = grant.expires_at - MICROSECOND  # credit that ends at midnight is good for the day before
     if entry.type == WalletEntryType.CARRY:
         what = "Moved by a merge" if grant is None else "Rolled over"
     elif entry.type == WalletEntryType.GRANT and grant is not None:
@@ -116,7 +134,7 @@ def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object
         "at": entry.created,
         "what": what,
         "about": "" if grant is None else grant.external_id or "",
-        "ends": None if grant is None or entry.amount < 0 else grant.expires_at,
+        "ends": last,
         "amount": in_units(entry.amount, statement.currency),
     }
 

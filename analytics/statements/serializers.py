@@ -86,7 +86,7 @@ class StatementLineSerializer(RowSerializer):
     created = Timestamp(help_text="When the entry was recorded; for charges, the first one.")
     latest = Timestamp(help_text="When the last entry was recorded.")
 
-    attributes = {"contentTitle": "content.title"}
+    attributes = {"contentTitle": "content.title", "externalId": "own_number"}
 
     def show_decisions(self, line: StatementLine) -> int:
         return line.entries if line.type == EntryType.USAGE else 0

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from accounts.keys import keytext
 from accounts.keys.authentication import license_token
-from kit.http.client_addresses import parse_address
 from kit.http.errors import ApiError
+from kit.http.headers import parse_address
 from licensing.access.check_values import Check, EdgeTerms, Payer, PresentedToken
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
@@ -117,7 +117,8 @@ async def identify(
     token = license_token(authorization)
     if token is not None:
         presented = await gateway.license_keys.verify(token, account_id, now)
-        check_scope(presented, original.url)
+        for url in (original.url, *original.further):
+            check_scope(presented, url)
         return Visitor(
             presented.sub,
             None,

@@ -7,7 +7,7 @@ searched for behind the place where the format has it.
 import re
 from typing import NamedTuple
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values.hosts import host_of_header
 from licensing.logs.prefixes import without_prefix
 from licensing.logs.requests import (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from licensing.logs.combined import words_behind_agent
 from licensing.logs.format_strings import compile_format
 from licensing.logs.formats import is_format_string

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
-from kit.http.client_addresses import client_network
+from kit.http.headers import client_network
 from kit.values import ids
+from licensing.crawler_classes import DECIDED_AS_AT_SITES
 from licensing.policies.compiled import CompiledPolicy
-from licensing.policies.decision import IMPLIED_AT_EDGE
 from licensing.policies.facts import Facts
 from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerprint, parse_rate_limit
 
@@ -39,10 +39,15 @@ MAX_WINDOW = timedelta(days=31)  # a window
 BATCH_ROWS = 500  # written at a time
 # The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
 Marks = Mapping[bytes, int]
-PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
+PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}
+MONTH_SECONDS = 30 * 86_400  # about a month, to compare limits
 LONG_PERIODS = ("day", "week", "month")
 MAX_ALLOWANCE = 2_000_000_000  # fits the counter's column
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
+
+
+def requests_per_second(limit: RateLimit) -> float:
+    return limit.requests / PERIOD_SECONDS.get(limit.period, MONTH_SECONDS)
 
 
 class LimitWindow(NamedTuple):
@@ -78,7 +83,7 @@ def counts_visitor(rule: Rule, facts: Facts) -> bool:
         return False
     if facts.identified_by is None or facts.identified_by in UNIDENTIFIED:
         return True
-    reads = IMPLIED_AT_EDGE.get(facts.permission or "", facts.permission) == "read"
+    reads = DECIDED_AS_AT_SITES.get(facts.permission or "", facts.permission) == "read"
     return reads and facts.identified_by in CRAWLERS
 
 

@@ -50,6 +50,7 @@ class ListExport(ScopedAdmin[ModelT]):
     export_name: ClassVar[str]  # of the file
     export_serializer: ClassVar[type[StrictSerializer]]
     export_columns: ClassVar[Sequence[str]] = ()  # default: the serializer's
+    filtered_actions: ClassVar[tuple[str, ...]] = ("/export/",)  # ends of the addresses of buttons
     export_related: ClassVar[tuple[str, ...]] = ()  # related rows that the export needs
 
     def export_rows(self, rows: list[ModelT]) -> list[Row]:
@@ -76,9 +77,9 @@ class ListExport(ScopedAdmin[ModelT]):
         return export(Request(request), "csv", self.export_name, columns, chunks, reading, has_bom=True)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """Add the list's filters to the export link."""
+        """Add the list's filters to the links of `filtered_actions`."""
         response = super().changelist_view(request, extra_context)
         for link in (getattr(response, "context_data", None) or {}).get("actions_list") or ():
-            if request.GET and link["path"].endswith("/export/"):
+            if request.GET and link["path"].endswith(self.filtered_actions):
                 link["path"] += f"?{request.GET.urlencode()}"
         return response

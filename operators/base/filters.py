@@ -6,7 +6,8 @@ from typing import ClassVar, Generic
 
 from django.contrib.admin import FieldListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import Field, Model, QuerySet
+from django.db.models import F, Field, Model, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_time
@@ -64,12 +65,17 @@ class ExactTextFilter(FieldTextFilter):
         return queryset.filter(**{self.lookup_kwarg: value}) if value else queryset
 
 
+def as_unit(text: str | None) -> str:
+    """Return a currency in capital letters, or `access` in small ones."""
+    unit = (text or "").strip().upper()
+    return ACCESS if unit == ACCESS.upper() else unit
+
+
 class UnitFilter(ExactTextFilter):
     """Matches a currency, or `access`, in capital or small letters."""
 
     def value(self) -> str:
-        text = (super().value() or "").strip()
-        return text.lower() if text.lower() == ACCESS else text.upper()
+        return as_unit(super().value())
 
 
 class LocalDateTimeFilter(RangeDateTimeFilter):
@@ -161,10 +167,30 @@ class BookedInFilter(PeriodFilter):
     title, parameter_name, field = "booked in", "booked_in", "created"
 
 
+LATEST = "latest"
+
+
 class StatementPeriodFilter(PeriodFilter):
-    """Limits statements to the months of a period."""
+    """Limits statements to the months of a period, or, of the latest ones, to those up to its end."""
 
     title, parameter_name, field = "month", "month", "month"
 
     def field_bounds(self, period: CalendarPeriod, months: Months) -> tuple[date, date]:
+        if self.request.GET.get(LatestFilter.parameter_name) == LATEST:
+            return date.min, period.after
         return period.first, period.after
+
+
+class LatestFilter(OptionsFilter[ModelT]):
+    """Limits statements to the latest one of each customer and currency, which has what it owed. List it after the
+    filter of the month.
+    """
+
+    title, parameter_name = "balances", "balances"
+    options = {LATEST: "at the end of the month: each customer's latest statement up to it"}
+
+    def apply_option(self, queryset: QuerySet[ModelT], value: str) -> QuerySet[ModelT]:
+        holder = (F("account_id"), F("requester_id"), F("currency"))
+        place = Window(RowNumber(), partition_by=holder, order_by=F("month").desc())
+        latest = queryset.order_by().annotate(place=place).filter(place=1)
+        return queryset.filter(pk__in=latest.values("pk"))

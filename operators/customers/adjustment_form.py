@@ -12,6 +12,7 @@ from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField, time_in_words
+from operators.customers.balances import balance_afterwards
 from operators.customers.refund_button import RefundableCharge
 
 
@@ -30,7 +31,7 @@ class AdjustmentForm(ServiceForm):
     currency = CurrencyField()
     description = text_field("Reason", "It stays in the ledger.", max_length=500)
     of_fee = text_field(
-        "Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.", required=False
+        "Fee or charge", "led_…, if it refunds a fee or a charge of your own. Implies its customer.", required=False
     )
     of_decision = text_field(
         "Decision", "dec_…, if it is about one. Implies its licence, item and customer.", required=False
@@ -95,7 +96,10 @@ def owed_in_words(saved: LedgerEntry) -> list[str]:
     change = "more" if saved.amount > 0 else "less"
     month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
     amount = in_full(abs(saved.amount), saved.currency)
-    return [f"{saved.requester} owes {amount} {change} on the statement of {month}."]
+    return [
+        f"{saved.requester} owes {amount} {change} on the statement of {month}.",
+        balance_afterwards(saved.requester, saved.currency),
+    ]
 
 
 def earlier_refunds(charged: RefundableCharge, saved: LedgerEntry) -> list[str]:

@@ -1,24 +1,44 @@
-"""Balances of customers, and the payments, credit and fees that their pages show."""
+"""Balances of customers, who changed them, and the payments, credit and fees that their pages show."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import QuerySet, Sum
+from django.http import HttpRequest, QueryDict
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
+from accounts.models import AuditEntry
 from analytics.ledger.due import book_due
-from analytics.models import BalanceChange, Payment
-from analytics.payments.models import MERGE_NOTE, PaymentKind
+from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
+from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
+from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee_text
-from operators.base.times import time_in_words
+from operators.base.forms.confirmed_form import promised_at
+from operators.base.links import link_to
+from operators.base.scope import request_scope
+from operators.base.times import shown_time, time_in_words
 
 MAX_FEES = 5  # shown, the nearest first
+MEND_OF_OTHER_DEBT = (
+    "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
+    "that is owed, for the customer that owes it."
+)
+LIST_FILTERS, MAX_DIGITS = "_changelist_filters", 18  # the parameter by which Django passes on a list's filters
+PROMISE_BROKEN = (
+    "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."
+)
 
 
 def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
@@ -26,6 +46,7 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     book_due(requester.account_id)
     shown = {
         "Balance": owed(requester),
+        **merged_facts(requester),
         "Last payment": last_payment(requester),
         "Fees to come": coming_fees(requester),
     }
@@ -50,6 +71,23 @@ def owed(requester: Requester) -> str:
     return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing owed"
 
 
+def merged_balances(requester: Requester) -> list[tuple[Requester, Decimal, str]]:
+    """Return what customers that were merged into it owe, where it is not 0: a merge leaves it with them."""
+    merged = {one.pk: one for one in requester.merged_ones}
+    if not merged:
+        return []
+    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester__in=list(merged)))
+    rows = sums.exclude(debt=0).order_by("requester_id", "currency").values_list("requester_id", "debt", "currency")
+    return [(merged[number], debt, currency) for number, debt, currency in rows]
+
+
+def merged_facts(requester: Requester) -> dict[str, str]:
+    """Return the balances that stay with customers that were merged into it, as a fact of the page."""
+    rows = ((link_to(one), balance_in_words(debt, code)) for one, debt, code in merged_balances(requester))
+    listed = format_html_join("; ", "{}: {}", rows)
+    return {"Stays with merged customers": listed} if listed else {}
+
+
 def balance_in_words(closing: Decimal, currency: str) -> str:
     """Return text such as "5.00 EUR owed", or "5.00 EUR paid in advance" if the balance is negative."""
     if closing < 0:
@@ -57,20 +95,106 @@ def balance_in_words(closing: Decimal, currency: str) -> str:
     return f"{in_full(closing, currency)} owed"
 
 
-def owed_fields(requester: Requester) -> dict[str, str]:
-    """Return initial values of a payment's form: what is owed, if it is in one currency.
+def totals_in_words(balances: Iterable[tuple[str, Decimal]]) -> list[str]:
+    """Return what is owed in each currency, then what was paid in advance: neither reduces the other."""
+    sums: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
+    for currency, balance in balances:
+        sums[balance < 0, currency] += balance
+    return [balance_in_words(total, currency) for (_, currency), total in sorted(sums.items()) if total]
 
-    If nothing is owed, the currency is the one in which it was paid in advance, or ever charged, or the account's.
+
+def balance_afterwards(requester: Requester, currency: str) -> str:
+    """Say what the balance in the currency is, in the transaction of a booking that is tried."""
+    balance = dict(open_balances(requester)).get(currency, Decimal(0))
+    return f"Its balance is then: {balance_in_words(balance, currency)}."
+
+
+def check_promise(request: HttpRequest, requester: Requester, currency: str, until: datetime) -> None:
+    """Raise ValidationError if others changed the balance by `until` since the operator was promised what it would be.
+
+    Two people may record the same transfer. Charges of checks and fees do not count: they come all the time. Call it
+    while the customer or the account is held.
     """
+    since = promised_at(request)
+    if since is None:
+        return
+    shared = {"account": requester.account_id, "requester": requester, "currency": currency}
+    between = {"created__gt": since, "created__lt": until}
+    payment = Payment.objects.filter(**shared, **between).order_by("-created").first()
+    adjustments = LedgerEntry.objects.filter(**shared, **between, type=EntryType.ADJUSTMENT)
+    other = payment or adjustments.order_by("-created").first()
+    if other is not None:
+        known = booking_in_words(getattr(other, "reverses", None) or other)
+        raise ValidationError(format_html(PROMISE_BROKEN, known))
+
+
+def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
+    """Return a link to a payment or an entry of the ledger, and who changed it last."""
+    return format_html("{}, {}", link_to(booking), latest_change(booking))
+
+
+def latest_change(booking: Payment | LedgerEntry) -> SafeString:
+    """Say what was done last, by whom and when, such as "created by clara 2026-11-30 14:03"."""
+    change = AuditEntry.objects.filter(resource_id=booking.pk).order_by("-created", "-pk").first()
+    if change is None:
+        return format_html("booked {}", shown_time(booking.created))
+    what = change.action.partition(".")[2]
+    return format_html("{} by {} {}", what, change.actor_name or change.actor_type, shown_time(change.created))
+
+
+def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payment if nothing was owed in its currency, but in another, or by a customer that was merged."""
+    if balance + payment.amount > 0:
+        return []
+    payer = payment.requester
+    debts = [(payer, debt, code) for code, debt in open_balances(payer)] + merged_balances(payer)
+    owed = [f"{debtor} owes {in_full(debt, code)}" for debtor, debt, code in debts if debt > 0]
+    if not owed:
+        return []
+    return [f"Nothing was owed in {payment.currency}. {', '.join(owed)}. {MEND_OF_OTHER_DEBT}"]
+
+
+def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
+    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
+    warnings = []
+    if balance > 0:
+        warnings.append(
+            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
+        )
+    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
+    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
+    if credit > 0:
+        left = in_full(credit, payout.currency)
+        warnings.append(
+            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
+        )
+    return warnings
+
+
+def payment_fields(requester: Requester, *, is_payout: bool = False) -> dict[str, str]:
+    """Return initial values of a payment's form: the customer, and what it owes or, for a payout, paid in advance, if
+    that is in one currency.
+
+    If it is nothing, the currency is the only one with a balance, or ever charged, or the account's.
+    """
+    own = {"account": requester.account_id, "requester_own_id": requester.requester_id}
     changes = BalanceChange.objects.filter(account=requester.account_id, requester=requester)
     sums = dict(sums_of(changes).exclude(currency=ACCESS).values_list("currency", "debt"))
-    debts = [code for code, debt in sums.items() if debt > 0]
-    if len(debts) > 1:
-        return {}
-    if debts:
-        return {"amount": editable_amount(sums[debts[0]]), "currency": debts[0]}
+    due = {code: abs(debt) for code, debt in sums.items() if debt and (debt < 0) is is_payout}
+    if len(due) > 1:
+        return own
+    for code, amount in due.items():
+        return {**own, "amount": editable_amount(amount), "currency": code}
     used = [code for code, debt in sums.items() if debt] or list(sums)
-    return {"currency": used[0] if len(used) == 1 else requester.account.currency}
+    return {**own, "currency": used[0] if len(used) == 1 else requester.account.currency}
+
+
+def customer_of_list(request: HttpRequest) -> Requester | None:
+    """Return the customer by which the list was filtered that led to an add form."""
+    number = QueryDict(request.GET.get(LIST_FILTERS, "")).get("requester__id__exact", "")
+    if not number.isdecimal() or len(number) > MAX_DIGITS:
+        return None
+    return request_scope(request).narrow(Requester.objects.all()).filter(pk=number).first()
 
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
@@ -93,8 +217,8 @@ def credit_end(requester: Requester, now: datetime) -> str:
 
 def last_payment(requester: Requester) -> str:
     payments = Payment.objects.filter(requester=requester, kind=PaymentKind.PAYMENT, reverses=None, voided_at=None)
-    payments = payments.exclude(note__startswith=MERGE_NOTE)  # no money arrived
-    payment = payments.order_by("-received_at", "-pk").first()
+    newest = payments.order_by("-received_at", "-pk")
+    payment = next((one for one in newest.iterator() if not one.is_transfer), None)
     if payment is None:
         return "none"
     return f"{in_full(payment.amount, payment.currency)} on {time_in_words(payment.received_at)}"

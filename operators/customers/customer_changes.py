@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
@@ -19,6 +20,7 @@ from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
 from kit.values.metadata import MAX_TEXT
 from licensing.customers import erasure, merging
+from licensing.licenses.models import License
 from licensing.requesters import services
 from licensing.requesters.models import Requester
 from licensing.requesters.serializers import MAX_NOTES
@@ -34,7 +36,7 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
-from operators.customers.balances import obligations
+from operators.customers.balances import coming_fees, obligations
 
 
 class Notes(forms.CharField):
@@ -129,10 +131,21 @@ KEEP_BOOKS = (
 )
 
 
+FEES_GO_ON = "Fees go on, and are charged to the pseudonym, whom you cannot bill: {}. To end them, revoke {} first."
+
 MERGED_MONEY = (
     "What was paid in advance for credit that moves goes with it: as a transfer, which statements show. What is owed, "
     "and any further money paid in advance, stays with {}."
 )
+
+
+def going_fees(requester: Requester) -> list[SafeString]:
+    """Warn of fees that an erasure does not end."""
+    fees = coming_fees(requester)
+    if fees == "none":
+        return []
+    licenses = text_link(list_url(License, requester__id__exact=str(requester.pk)), "the licences")
+    return [format_html(FEES_GO_ON, fees, licenses)]
 
 
 def what_it_has(requester: Requester) -> str:
@@ -250,6 +263,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
                 "log and in events; a pseudonym replaces the id.",
                 "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
                 "clients are revoked.",
+                *going_fees(requester),
                 *([format_html(KEEP_BOOKS, statements)] if held else []),
                 "This cannot be undone.",
             ],

@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct, field
+from unfold.contrib.filters.admin import TextFilter
 
 from analytics.models import AccessEvent, BalanceChange
 from analytics.rates.conversion import EURO, Rates
@@ -19,7 +20,7 @@ from kit.values.amounts import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
-from operators.base.filters import OptionsFilter
+from operators.base.filters import OptionsFilter, as_unit
 from operators.base.lists import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
@@ -29,6 +30,7 @@ from operators.customers.balances import balance_in_words, sums_of
 
 FIGURES_ATTRIBUTE = "list_figures"  # the attribute of a listed customer
 MAX_TYPES = 3  # licence types to name
+NO_RATES = "Without exchange rates of {}, their amounts are compared as numbers: filter by a currency."
 AMOUNT_COLUMNS = ("debt", "earned", "credit_left")  # columns to sort by
 
 
@@ -71,6 +73,7 @@ class CustomerChangeList(BoundedChangeList):
 
     result_list: Iterable[Requester]
     by_amount = ""  # one of AMOUNT_COLUMNS, after "-" if descending
+    order_note = ""  # what the order by an amount does not compare
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Requester]) -> list[str]:
         ordering: list[str] = super().get_ordering(request, queryset)
@@ -82,9 +85,8 @@ class CustomerChangeList(BoundedChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
-        changes = request_scope(request).narrow(BalanceChange.objects.all())
         # Read once, if at all: the order and the total share it.
-        self.sums = sums_of(changes.filter(requester__in=self.queryset.order_by().values("pk")))
+        self.sums = sums_of(chosen_changes(request).filter(requester__in=self.queryset.order_by().values("pk")))
         rows = self.sorted_page() if self.by_amount and not self.unsorted else list(self.result_list)
         figures = list_figures([requester.pk for requester in rows])
         for requester in rows:
@@ -99,7 +101,9 @@ class CustomerChangeList(BoundedChangeList):
         """Return the numbers of all customers in the order of the list."""
         numbers = list(self.queryset.values_list("pk", flat=True))
         if self.by_amount:
-            amounts = comparable_amounts(self.sums, self.by_amount)
+            amounts, unconverted = comparable_amounts(self.sums, self.by_amount.removeprefix("-"))
+            if unconverted:
+                self.order_note = NO_RATES.format(", ".join(unconverted))
             numbers.sort(key=lambda number: amounts.get(number, Decimal(0)), reverse=self.by_amount.startswith("-"))
         return numbers
 
@@ -111,24 +115,28 @@ class CustomerChangeList(BoundedChangeList):
         requesters: dict[int, Requester] = self.queryset.in_bulk(numbers)
         return [requesters[number] for number in numbers if number in requesters]
 
-    def total_balances(self) -> list[str]:
-        """Return what all these customers owe, and what they paid in advance."""
-        balances: defaultdict[tuple[bool, str], Decimal] = defaultdict(Decimal)
-        for row in self.sums:
-            balances[row["debt"] < 0, row["currency"]] += row["debt"]
-        return [balance_in_words(sum_, currency) for (_, currency), sum_ in sorted(balances.items()) if sum_]
+
+def chosen_changes(request: HttpRequest) -> QuerySet[BalanceChange]:
+    """Return the changes of balances that the operator may see, in the currency that the list is filtered by."""
+    changes = request_scope(request).narrow(BalanceChange.objects.all())
+    currency = as_unit(request.GET.get(CurrencyFilter.parameter_name))
+    return changes.filter(currency=currency) if currency else changes
 
 
-def comparable_amounts(sums: Iterable[Mapping[str, Any]], name: str) -> dict[int, Decimal]:
-    """Return an amount of each customer in euros, at today's rates. Currencies without a rate count as they are."""
+def comparable_amounts(sums: Iterable[Mapping[str, Any]], name: str) -> tuple[dict[int, Decimal], list[str]]:
+    """Return an amount of each customer in euros, at today's rates, and the currencies without a rate.
+
+    Their amounts count as they are. A single currency needs no rate.
+    """
     today = timezone.now().date()
-    rates = Rates.load({row["currency"] for row in sums}, today, today)
+    currencies = {row["currency"] for row in sums if row[name]}
+    rates = Rates.load(currencies, today, today)
     amounts: defaultdict[int, Decimal] = defaultdict(Decimal)
     for row in sums:
-        amount = row[name.removeprefix("-")]
-        converted = rates.convert(amount, row["currency"], EURO, today)
-        amounts[row["requester_id"]] += amount if converted is None else converted
-    return amounts
+        converted = rates.convert(row[name], row["currency"], EURO, today)
+        amounts[row["requester_id"]] += row[name] if converted is None else converted
+    unconverted = [currency for currency in sorted(currencies) if rates.get_rate(currency, today) is None]
+    return amounts, unconverted if len(currencies) > 1 else []
 
 
 def list_figures(numbers: Sequence[int]) -> dict[int, ListFigures]:
@@ -176,7 +184,7 @@ class KindFilter(OptionsFilter[Requester]):
 
 
 class BalanceFilter(OptionsFilter[Requester]):
-    """Filters by what is owed, in any currency."""
+    """Filters by what is owed, in the chosen currency or in any."""
 
     title = "balance"
     parameter_name = "balance"
@@ -189,8 +197,24 @@ class BalanceFilter(OptionsFilter[Requester]):
         return super().lookups(request, model_admin) if may_see else []
 
     def apply_option(self, queryset: QuerySet[Requester], value: str) -> QuerySet[Requester]:
-        sums = sums_of(request_scope(self.request).narrow(BalanceChange.objects.all()))
-        matching = sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0)
-        debtors = matching.values_list("requester_id", flat=True)
-        known = list(debtors[: BoundedPaginator.MAX_COUNT + 1])  # added up once, although the list is counted and read
-        return queryset.filter(pk__in=debtors if len(known) > BoundedPaginator.MAX_COUNT else in_array(known))
+        sums = sums_of(chosen_changes(self.request))
+        return with_sums(queryset, sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0))
+
+
+class CurrencyFilter(TextFilter):
+    """Filters by a currency in which a customer has entries: totals and the order by amounts are of it alone."""
+
+    title = parameter_name = "currency"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Requester]) -> QuerySet[Requester]:
+        is_narrower = request.GET.get(BalanceFilter.parameter_name) in BalanceFilter.options  # in the currency
+        if not self.value() or is_narrower or not request.user.has_perm("analytics.view_statement"):
+            return queryset
+        return with_sums(queryset, sums_of(chosen_changes(request)))
+
+
+def with_sums(queryset: QuerySet[Requester], sums: QuerySet[Any, Any]) -> QuerySet[Requester]:
+    """Return the customers that are in the sums."""
+    numbers = sums.values_list("requester_id", flat=True)
+    known = list(numbers[: BoundedPaginator.MAX_COUNT + 1])  # added up once, although the list is counted and read
+    return queryset.filter(pk__in=numbers if len(known) > BoundedPaginator.MAX_COUNT else in_array(known))

@@ -36,11 +36,12 @@ from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
-from operators.customers.balances import money_facts, owed_fields
+from operators.customers.balances import money_facts, payment_fields, totals_in_words
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
     BalanceFilter,
+    CurrencyFilter,
     CustomerChangeList,
     KindFilter,
     ListFigures,
@@ -89,7 +90,7 @@ class RequesterAdmin(
     list_select_related = ("account",)
     phone_row_columns = {"owes": "", "name": "", "licences": ""}
     fieldset_headings = {"decisions": "Decisions"}
-    list_filter = (KindFilter, BalanceFilter, ("account", RelatedFilter))
+    list_filter = (KindFilter, BalanceFilter, CurrencyFilter, ("account", RelatedFilter))
     search_fields = ("requester_id", "name")
     search = staticmethod(find_requesters)
     search_help_text = "The start of the customer's id, or the start of words in the name."
@@ -156,7 +157,7 @@ class RequesterAdmin(
         return "owes" not in self.hidden_columns(request)
 
     def totals(self, changelist: CustomerChangeList) -> list[str]:
-        return changelist.total_balances()
+        return totals_in_words((row["currency"], row["debt"]) for row in changelist.sums)
 
     def shown_licenses(self, requester: Requester) -> QuerySet[License]:
         return standing_first(License.objects.filter(requester=requester).select_related("requester"))
@@ -192,8 +193,7 @@ class RequesterAdmin(
     @action(description="Record payment", icon="payments", permissions=["paying"], url_path="record-payment")
     def record_payment(self, request: HttpRequest, object_id: str) -> HttpResponse:
         requester = self.require_object(request, object_id)
-        fields = {"requester_own_id": requester.requester_id, **owed_fields(requester)}
-        return filled_in("admin:analytics_payment_add", requester, fields)
+        return filled_in("admin:analytics_payment_add", requester, payment_fields(requester))
 
     @action(description="Charge", icon="add_circle", permissions=["refunding"], url_path="charge")
     def charge(self, request: HttpRequest, object_id: str) -> HttpResponse:

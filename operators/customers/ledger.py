@@ -5,20 +5,21 @@ from contextlib import suppress
 from typing import ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from analytics.ledger.due import book_due
-from analytics.ledger.refunds import booked_charge, charge_of
+from analytics.ledger.refunds import booked_charge, charge_of, is_single
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
 from analytics.models import AccessEvent, EntryType, LedgerEntry
-from kit.http.errors import ServiceUnavailable, ValidationFailed
+from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
@@ -49,6 +50,7 @@ from operators.customers.adjustment_form import (
     owed_in_words,
     was_prepaid,
 )
+from operators.customers.balances import booking_in_words, check_promise
 from operators.customers.refund_button import RefundableCharge, RefundButton
 
 
@@ -143,7 +145,10 @@ class LedgerAdmin(
     def create(self, request: HttpRequest, fields: Values) -> LedgerEntry:
         entry, is_new = adjust(fields.pop("account").pk, fields)
         if not is_new:
-            raise ValidationFailed("This number was booked before.", param="externalId")
+            known = format_html("This number was booked before: {}.", booking_in_words(entry))
+            raise ValidationError({"external_id": known})
+        if entry.requester is not None:
+            check_promise(request, entry.requester, entry.currency, entry.created)
         return entry
 
     def refundable_charge(self, entry: LedgerEntry) -> RefundableCharge | None:
@@ -160,7 +165,8 @@ class LedgerAdmin(
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
-            "of_fee": entry.pk if entry.type == EntryType.FEE else None,
+            "of_fee": entry.pk if is_single(entry) else entry.fee_id,
+            "currency": entry.currency,
             "of_decision": entry.decision_id,
             "of_license": entry.license_id,
             "of_requester": entry.requester.requester_id if entry.requester else None,
@@ -192,6 +198,7 @@ class LedgerAdmin(
             ],
             button="Book it",
             warnings=[] if refunded is None else earlier_refunds(refunded, saved),
+            promised_at=saved.created,
         )
 
     def refunded_charge(self, saved: LedgerEntry) -> RefundableCharge | None:
@@ -221,7 +228,7 @@ class LedgerAdmin(
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
         """Link to the resources that the entry names, except deleted ones."""
-        return links([decision_about(entry), entry.license, entry.requester, entry.content])
+        return links([entry.fee, decision_about(entry), entry.license, entry.requester, entry.content])
 
 
 def decision_about(entry: LedgerEntry) -> AccessEvent | None:

@@ -2,40 +2,40 @@
 
 from decimal import Decimal
 from typing import ClassVar
+from urllib.parse import urlencode
 
-from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Case, F, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
+from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
-from analytics.models import Grant, Payment, Wallet
+from analytics.models import Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import record_payment, void_payment
-from analytics.wallets.rows import as_of, grants_as_of
+from analytics.payments.services import credit_paid_by, move_prepayment, record_payment, void_payment
 from analytics.wallets.services import void_grant
-from analytics.wallets.units import in_units
-from kit.http.errors import ValidationFailed
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
-from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
+from operators.base.filters import BookedInFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
+from operators.base.links import change_url
 from operators.base.lists import (
     BoundedChangeList,
     TotalledList,
     column,
     external_id_of,
+    right,
     sums_in_words,
     time_column,
 )
@@ -44,7 +44,19 @@ from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
-from operators.customers.balances import balance_in_words, open_balances
+from operators.customers.balances import (
+    LIST_FILTERS,
+    balance_afterwards,
+    booking_in_words,
+    check_promise,
+    customer_of_list,
+    latest_change,
+    open_balances,
+    payment_fields,
+    payment_warnings,
+    payout_warnings,
+)
+from operators.customers.void_form import VoidForm, VoidWithCreditForm, void_effects
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
 
@@ -79,27 +91,16 @@ class PaymentForm(ServiceForm):
             )
 
 
-class VoidForm(forms.Form):
-    reason = text_field("Reason", "Such as: typing error, returned by the bank. Statements show it.", max_length=500)
-
-
-class VoidWithCreditForm(VoidForm):
-    takes_back = forms.BooleanField(
-        required=False,
-        initial=True,
-        label="Take back what is left of the credit",
-        help_text="Credit that was spent stays spent.",
-    )
-
-
 class PaymentKindFilter(OptionsFilter[Payment]):
     title = "kind"
     parameter_name = "kind"
-    options = {"payment": "payments", "payout": "payouts", "void": "void ones"}
+    options = {"payment": "payments", "credit": "payments for credit", "payout": "payouts", "void": "void ones"}
 
     def apply_option(self, queryset: QuerySet[Payment], value: str) -> QuerySet[Payment]:
         if value == "void":
             return queryset.filter(voided_at__isnull=False)
+        if value == "credit":
+            return queryset.filter(grant__isnull=False, voided_at=None)
         return queryset.filter(kind=value, voided_at=None)
 
 
@@ -120,6 +121,7 @@ class PaymentAdmin(
         PaymentKindFilter,
         ("currency", UnitFilter),
         ("received_at", LocalDateTimeFilter),
+        BookedInFilter,
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -129,6 +131,7 @@ class PaymentAdmin(
     actions_list = ("payout", "export_items")
     actions_detail = ("void",)
     export_name = "payments"
+    filtered_actions = ("/export/", "/payout/")
     export_serializer = PaymentSerializer
     export_related = ("requester",)
     form = PaymentForm
@@ -161,7 +164,9 @@ class PaymentAdmin(
         if not is_new:
             is_void = payment.voided_at is not None
             mend = " That payment is void: enter another number, such as this one with -2." if is_void else ""
-            raise ValidationFailed(f"This number was recorded before.{mend}", param="externalId")
+            known = format_html("This number was recorded before: {}.{}", booking_in_words(payment), mend)
+            raise ValidationError({"external_id": known})
+        check_promise(request, payment.requester, payment.currency, payment.created)
         return payment
 
     def confirmation(self, request: HttpRequest, before: Payment | None, saved: Payment) -> FormConfirmation:
@@ -173,29 +178,44 @@ class PaymentAdmin(
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                f"Its balance is then: {balance_in_words(balance, saved.currency)}.",
+                balance_afterwards(saved.requester, saved.currency),
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
             warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
+            promised_at=saved.created,
         )
 
     @action(description="Record payout", icon="undo", permissions=["add"], url_path="payout")
     def payout(self, request: HttpRequest) -> HttpResponse:
-        return redirect(f"{reverse('admin:analytics_payment_add')}?kind={PaymentKind.PAYOUT.value}")
+        fields = {"kind": PaymentKind.PAYOUT.value, LIST_FILTERS: request.GET.urlencode()}
+        return redirect(f"{reverse('admin:analytics_payment_add')}?{urlencode(fields)}")
 
-    def has_voiding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        if not request.user.has_perm("analytics.add_payment"):
-            return False
-        payment = None if object_id is None else self.get_object(request, unquote(object_id))
-        return object_id is None or (payment is not None and payment.voided_at is None)
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
+        """Fill in the customer whose payments were listed."""
+        initial = super().get_changeform_initial_data(request)
+        customer = customer_of_list(request)
+        if customer is None:
+            return initial
+        return {**payment_fields(customer, is_payout=initial.get("kind") == PaymentKind.PAYOUT), **initial}
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        """Omit *Void* for what is void."""
+        payment = self.get_object(request, unquote(object_id))
+        actions = super().get_actions_detail(request, object_id)
+        return actions if payment is not None and payment.voided_at is None else []
+
+    has_voiding_permission = right("analytics.add_payment")
 
     @confirmed_action("Void", "block", "void", permission="voiding")
-    def void(self, request: HttpRequest, payment: Payment) -> Confirmation:
+    def void(self, request: HttpRequest, payment: Payment) -> Confirmation | HttpResponse:
+        if payment.voided_at is not None:
+            known = format_html("It is void already: {}.", booking_in_words(payment))
+            self.message_user(request, known, messages.WARNING)
+            return redirect(change_url(payment))
         amount = in_full(payment.amount, payment.currency)
         grant = credit_paid_by(payment)
-        credit = "" if grant is None else in_units(grant.remaining, grant.wallet.unit)
 
         @transaction.atomic
         def perform(fields: Values) -> str:
@@ -204,17 +224,15 @@ class PaymentAdmin(
             if grant is None or not fields.get("takes_back"):
                 return f"The {payment.kind} of {amount} is void."
             void_grant(grant.wallet, grant.pk)
+            if payment.grant_id is None and grant.wallet.requester_id != payment.requester_id:
+                source, target = grant.wallet.requester_id, payment.requester_id
+                move_prepayment(payment.account_id, source, target, payment.currency, grant.remaining)
             return f"The {payment.kind} of {amount} is void, and what was left of its credit is taken back."
 
         return Confirmation(
             title=f"Void the {payment.kind} of {amount}",
             facts=[("Customer", str(payment.requester)), ("Recorded", shown_time(payment.created))],
-            effects=[
-                what_void_changes(payment),
-                "Closed statements do not change.",
-                "The payment stays in the list, with your reason. It cannot be made valid again.",
-                *([f"{credit} are left of the credit that it paid for."] if grant else []),
-            ],
+            effects=void_effects(payment, grant),
             button="Void it",
             form=VoidForm if grant is None else VoidWithCreditForm,
             initial={"takes_back": True},
@@ -231,59 +249,16 @@ class PaymentAdmin(
     def state(self, payment: Payment) -> str | tuple[str, str]:
         if payment.voided_at is not None:
             return "void", f"void {payment.kind}"
+        if payment.grant_id is not None:
+            return "payment", "payment for credit"
         return "transfer" if payment.is_transfer else str(payment.kind)
 
     @display(description="Voided", empty_value="no")
     def voided(self, payment: Payment) -> str | None:
         if payment.voided_at is None:
             return None
-        return format_html("{}: {}", shown_time(payment.voided_at), payment.void_reason or "no reason left")
+        return format_html("{}: {}", latest_change(payment), payment.void_reason or "no reason left")
 
     @display(description="Paid for", empty_value="charges")
     def paid_for(self, payment: Payment) -> str | None:
         return None if payment.grant is None else f"credit: {payment.grant}"
-
-
-def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payment in a currency in which nothing was owed, if something is owed in another."""
-    debts = [in_full(debt, code) for code, debt in open_balances(payment.requester) if debt > 0]
-    if balance + payment.amount > 0 or not debts:
-        return []
-    return [f"Nothing was owed in {payment.currency}. {payment.requester} owes {', '.join(debts)}."]
-
-
-def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
-    warnings = []
-    if balance > 0:
-        warnings.append(
-            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
-        )
-    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
-    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
-    if credit > 0:
-        left = in_full(credit, payout.currency)
-        warnings.append(
-            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
-        )
-    return warnings
-
-
-def credit_paid_by(payment: Payment) -> Grant | None:
-    """Return the open grant that was recorded with the payment, as of now."""
-    named = Q(pk=payment.grant_id) | Q(external_id__in=[payment.pk, payment.external_id or payment.pk])
-    grants = Grant.objects.filter(named, account=payment.account_id, ended_at__isnull=True)
-    own = grants.filter(wallet__requester__in=[payment.requester_id, payment.requester.current.pk])
-    grant = own.select_related("wallet").first()
-    if grant is None:
-        return None
-    [current] = grants_as_of(grant.wallet, [grant], timezone.now())
-    return current
-
-
-def what_void_changes(payment: Payment) -> str:
-    if payment.grant_id is not None:
-        return "It was paid for credit, so what is owed does not change."
-    amount = in_full(payment.amount, payment.currency)
-    change = "less" if payment.kind == PaymentKind.PAYOUT else "more"
-    return f"{payment.requester} owes {amount} {change} on this month's statement."

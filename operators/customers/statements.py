@@ -1,6 +1,6 @@
 """Statements: view, print and export, read-only."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -19,17 +19,25 @@ from unfold.decorators import action, display
 from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER, requester_of
-from analytics.statements.lines import lines_of
-from analytics.statements.printing import credit_changes, printed
-from analytics.statements.serializers import StatementLineSerializer, StatementSerializer
+from analytics.statements.exporting import COLUMNS, balanced_chunks
+from analytics.statements.printing import MOST_PRINTED, credit_changes, printed
+from analytics.statements.serializers import StatementSerializer
 from analytics.wallets.units import ACCESS, in_units
-from kit.rest.export import CHUNK, Row, columns_of, export
+from kit.rest.export import export
 from kit.rest.heavy import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport
 from operators.base.figures.choice import parse_period
-from operators.base.filters import OptionsFilter, RelatedFilter, StatementPeriodFilter, UnitFilter, listed_months
+from operators.base.filters import (
+    LATEST,
+    LatestFilter,
+    OptionsFilter,
+    RelatedFilter,
+    StatementPeriodFilter,
+    UnitFilter,
+    listed_months,
+)
 from operators.base.links import change_url, link_to
 from operators.base.lists import (
     PAGE,
@@ -37,11 +45,11 @@ from operators.base.lists import (
     BoundedPaginator,
     TotalledList,
     amount_column,
-    sums_in_words,
 )
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time
+from operators.customers.balances import totals_in_words
 
 MAX_DIGITS = 6  # of a page's number
 
@@ -104,6 +112,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     fieldset_headings = {"opening_balance": "Figures", "lines_table": "Lines"}
     list_filter = (
         StatementPeriodFilter,
+        LatestFilter,
         StatusFilter,
         ("currency", UnitFilter),
         ("requester", RelatedFilter),
@@ -161,13 +170,16 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
         return paginator
 
     def shows_totals(self, request: HttpRequest) -> bool:
-        """Whether the list shows a single month: balances of several months are no sum."""
+        """Whether the list shows one statement of each customer: balances of several months are no sum."""
+        if request.GET.get(LatestFilter.parameter_name) == LATEST:
+            return True
         month = request.GET.get(StatementPeriodFilter.parameter_name, "")
         period = parse_period(month, listed_months(request), timezone.now())
         return period is not None and period.months == 1
 
     def totals(self, changelist: BoundedChangeList) -> list[str]:
-        return sums_in_words(changelist.queryset.exclude(currency=ACCESS), "closing")
+        money = changelist.queryset.exclude(currency=ACCESS)
+        return totals_in_words(money.values_list("currency", "closing"))
 
     @heavy
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
@@ -178,15 +190,17 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         statement = self.require_object(request, object_id)
-        return render(request, "analytics/statement.html", {**printed(statement), "back": change_url(statement)})
+        return render(
+            request, "analytics/statement.html", {**printed(statement, MOST_PRINTED), "back": change_url(statement)}
+        )
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.require_object(request, object_id)
         name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
-        columns, reading = columns_of(StatementLineSerializer), Reading(may_lag=False)
-        return export(Request(request), "csv", name, columns, line_chunks(statement), reading, has_bom=True)
+        reading = Reading(may_lag=False)
+        return export(Request(request), "csv", name, COLUMNS, balanced_chunks(statement), reading, has_bom=True)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 
@@ -244,12 +258,3 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @display(description="Lines")
     def lines_table(self, statement: Statement) -> str:
         return render_to_string("analytics/statement_lines.html", printed(statement))
-
-
-def line_chunks(statement: Statement) -> Iterator[list[Row]]:
-    """Yield all lines in order of booking; each chunk starts where the previous ended."""
-    serializer = StatementLineSerializer()
-    lines = remaining = lines_of(statement).order_by("pk")
-    while rows := list(remaining[:CHUNK]):
-        yield [serializer.to_representation(line) for line in rows]
-        remaining = lines.filter(pk__gt=rows[-1].pk)

@@ -13,6 +13,7 @@ from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.serializers import GrantSerializer
 from analytics.wallets.units import ACCESS, UNITS, in_units
+from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.amounts import plain
 from kit.values.currencies import in_full
@@ -31,6 +32,7 @@ from operators.base.forms.confirmation import Confirmation
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
+from operators.customers.balances import check_promise
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -89,7 +91,7 @@ def top_up_confirmation(
     charged = charged_currencies(holder)
 
     def perform(fields: Values) -> str:
-        return top_up(holder, by_value.get(fields["wallet"]), fields)
+        return top_up(request, holder, by_value.get(fields["wallet"]), fields)
 
     def form_confirmation(fields: Values) -> FormConfirmation:
         return build_form_confirmation(holder, by_value.get(fields["wallet"]), fields)
@@ -116,7 +118,7 @@ def charged_currencies(holder: Requester) -> list[str]:
     """Return the currencies in which the customer's running licences charge accesses."""
     licenses = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE, access_currency__isnull=False)
     running = licenses.exclude(expires_at__lte=timezone.now())
-    return sorted(set(running.values_list("access_currency", flat=True)))
+    return sorted({currency for currency in running.values_list("access_currency", flat=True) if currency})
 
 
 def form_class(
@@ -164,6 +166,7 @@ def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Va
         effects=["The credit applies at once.", payment, mend],
         button="Add it",
         warnings=warnings,
+        promised_at=stored_now(),
     )
 
 
@@ -182,10 +185,10 @@ def wallet_name(wallet: Wallet) -> str:
 
 
 @transaction.atomic
-def top_up(holder: Requester, wallet: Wallet | None, fields: Values) -> str:
+def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, fields: Values) -> str:
     """Add the credit and record the payment; return what was done. Opens the wallet if there is none in the unit.
 
-    Raises ApiError.
+    Raises ApiError, and ValidationError if the balance changed meanwhile.
     """
     epochs.lock_epoch(holder.account_id)  # before wallets and customers, as merges do
     wallet = wallet or wallet_in(holder, fields["wallet"])
@@ -212,6 +215,7 @@ def top_up(holder: Requester, wallet: Wallet | None, fields: Values) -> str:
         return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
     if not records_payment:
         return f"{added} added."
+    check_promise(request, holder, wallet.unit, stored_now())
     _, is_new_payment = record_payment(
         wallet.account_id,
         {

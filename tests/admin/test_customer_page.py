@@ -178,6 +178,28 @@ def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     assert held.requester == other
 
 
+def test_what_a_merged_customer_owes_is_on_the_page_of_the_one_that_it_was_merged_into(admin, api, account, acme):
+    factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
+    whole = factories.requester(account, requester_id="org_whole", name="Whole")
+    api.post("/v1/requesters/org_acme/merge", {"into": "org_whole"})
+    html = html_of(admin, change_url(whole))
+    assert f'href="{change_url(acme)}">Acme</a>: 12.50 EUR owed' in html
+    paid = {"account": account.pk, "requester_own_id": "org_whole", "amount": "12.5", "currency": "EUR"}
+    form = reverse("admin:analytics_payment_add")
+    assert "Nothing was owed in EUR. Acme owes 12.50 EUR." in submit(admin, form, **paid).content.decode()
+    assert confirmed(admin, submit(admin, form, **{**paid, "requester_own_id": "org_acme"})).status_code == 302
+    assert "Stays with merged customers" not in html_of(admin, change_url(whole))
+
+
+def test_erasing_a_customer_warns_of_fees_that_go_on(admin, account, acme):
+    assert "Fees go on" not in html_of(admin, button(acme, "erase"))
+    fee = {"fee_amount": Decimal(5), "fee_currency": "USD", "fee_every": "month"}
+    factories.license(account, "org_acme", **fee)
+    said = " ".join(strip_tags(html_of(admin, button(acme, "erase"))).split())
+    assert "whom you cannot bill: 5.00 USD every month, next on" in said
+    assert "revoke the licences first" in said
+
+
 def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin, account, acme):
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     factories.license(account, "org_other")

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import AccessEvent, LedgerEntry
+from analytics.models import AccessEvent, ExchangeRate, LedgerEntry
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
@@ -288,6 +288,9 @@ def owing(account):
         ("?o=3", "120.00 EUR owed, 5.00 USD owed, 30.00 EUR paid in advance"),
         ("?q=org_b", "20.00 EUR owed"),
         ("?balance=advance", "30.00 EUR paid in advance"),
+        ("?currency=usd", "5.00 USD owed"),
+        ("?currency=USD&balance=advance", "nothing"),
+        ("?currency=GBP", "nothing"),
         ("?q=x", "nothing"),
     ],
 )
@@ -330,9 +333,28 @@ def test_an_export_keeps_the_order_of_the_list_and_those_who_owe_most_come_first
     assert ids("?balance=owes&o=3") == ["org_b", "org_a"]
 
 
+def test_the_order_by_amounts_says_where_exchange_rates_lack_and_a_currency_alone_needs_none(admin, account, owing):
+    factories.license(account, "org_yen", price_amount=Decimal(900), price_currency="JPY")
+
+    def listed(query):
+        reply = admin.get(LIST + query)
+        rows = reply.context["cl"]
+        assert ("their amounts are compared as numbers" in reply.content.decode()) is bool(rows.order_note)
+        return [one.requester_id for one in rows.result_list], rows.order_note
+
+    order, note = listed("?balance=owes")
+    assert order == ["org_yen", "org_a", "org_b"]
+    assert note == "Without exchange rates of JPY, USD, their amounts are compared as numbers: filter by a currency."
+    assert listed("?balance=owes&currency=EUR") == (["org_a", "org_b"], "")
+    assert listed("?currency=EUR&o=3") == (["org_c", "org_b", "org_a"], "")
+    ExchangeRate.objects.create(day=timezone.now().date(), currency="JPY", rate="160")
+    assert listed("?balance=owes")[0] == ["org_a", "org_b", "org_yen"]
+
+
 def test_totals_and_exports_of_customers_have_what_the_operator_may_see(owing, staff, sign_in, account):
     client = sign_in(staff("licensing.view_requester", "analytics.view_wallet", accounts=[account]))
     assert "Total of" not in html_of(client, LIST)
+    assert len(client.get(f"{LIST}?currency=USD").context["cl"].result_list) == 3
     hidden = {"licences", "last_seen", "owes", "revenue"}
     assert not hidden & exported(client)[0].keys()
     assert "credit" in exported(client)[0]

@@ -57,7 +57,7 @@ MAKE = {
 
 @pytest.fixture(autouse=True)
 def _chunks_of_three(monkeypatch):
-    for module in ("operators.base.exporting", "operators.customers.statements"):
+    for module in ("operators.base.exporting", "analytics.statements.exporting"):
         monkeypatch.setattr(f"{module}.CHUNK", 3)
 
 
@@ -79,4 +79,7 @@ def test_a_list_is_exported_to_its_end(admin, account, model):
 def test_the_lines_of_a_statement_are_exported_to_their_end(admin, account):
     entries = [ledger.add(account, str(number + 1), description="A sale") for number in range(ROWS)]
     address = reverse("admin:analytics_statement_export_lines", args=[Statement.objects.get().pk])
-    assert [row["id"] for row in rows(admin, address)] == [entry.pk for entry in entries]
+    first, *lines = rows(admin, address)
+    assert (first["type"], first["amount"]) == ("opening", "0")
+    assert [row["id"] for row in lines] == [entry.pk for entry in entries]
+    assert lines[-1]["balance"] == str(sum(range(1, ROWS + 1)))

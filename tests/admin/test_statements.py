@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from analytics.models import LedgerEntry, Payment, Statement, Wallet
+from analytics.payments.services import void_payment
 from analytics.statements.closing import close_due
 from analytics.wallets.services import add_grant
 from licensing.requesters.models import Requester
@@ -20,6 +21,7 @@ from tests import factories, ledger
 from tests.admin.forms import html_of, open_form
 
 LIST = reverse("admin:analytics_statement_changelist")
+EXPORT = reverse("admin:analytics_statement_export_items")
 PRINT = "admin:analytics_statement_print_page"
 JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
 
@@ -49,7 +51,7 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
         assert admin.get(f"{LIST}?{query}").context["cl"].result_count == number
     assert "Total of these" not in html_of(admin, LIST)  # balances of several months are no sum
     listed = " ".join(strip_tags(html_of(admin, f"{LIST}?month=2026-01")).split())
-    assert "Total of these closing balances: 100.10 USD." in listed
+    assert "Total of these closing balances: 100.10 USD owed." in listed
     html = html_of(admin, change_url(Statement.objects.get(closed_at__isnull=False)))
     for said in ("it never changes", "0.10 USD for 2 decisions", "A year of it", "Herrings &lt;b&gt;", "100.10 USD"):
         assert said in html
@@ -66,6 +68,36 @@ def test_the_list_shows_and_filters_months_with_their_balances(admin, booked):
     ):
         assert said in html
     assert "<script" not in html
+
+
+def test_who_owed_what_at_the_end_of_a_month_is_on_the_latest_statements_up_to_it(admin, account):
+    org, early, late = (ledger.requester(account, name) for name in ("org", "org_early", "org_late"))
+    ledger.add(account, "100.1", created=JANUARY, requester=org)
+    ledger.add(account, "-30", created=FEBRUARY, requester=org)
+    ledger.add(account, "7", created=JANUARY, requester=early)
+    ledger.add(account, "3", created=JANUARY, requester=early, currency="EUR")
+    ledger.add(account, "-2", created=FEBRUARY, requester=late)
+    ledger.add(account, "5", created=FEBRUARY + timedelta(days=30), requester=late)
+    close_due(datetime(2026, 2, 3, tzinfo=UTC))
+
+    def owed(query):
+        reply = admin.get(f"{LIST}?balances=latest{query}")
+        listed = reply.context["cl"]
+        rows = [(one.requester.requester_id, one.currency, one.closing) for one in listed.result_list]
+        exported = admin.get(f"{EXPORT}?balances=latest{query}").getvalue().decode("utf-8-sig").splitlines()
+        assert len(list(csv.DictReader(exported))) == len(rows) == listed.result_count
+        return sorted(rows), reply.context["totals"]
+
+    january = [("org", "USD", Decimal("100.1")), ("org_early", "EUR", 3), ("org_early", "USD", 7)]
+    february = [("org", "USD", Decimal("70.1")), *january[1:], ("org_late", "USD", -2)]
+    assert owed("&month=2026-01") == (january, ["3.00 EUR owed", "107.10 USD owed"])
+    assert owed("&month=2026-02") == (
+        february,
+        ["3.00 EUR owed", "77.10 USD owed", "2.00 USD paid in advance"],
+    )
+    assert owed("&month=2026")[0] == owed("")[0] == [*february[:3], ("org_late", "USD", 3)]
+    assert owed("&month=2026-02&currency=USD&q=org_early")[0] == [("org_early", "USD", 7)]
+    assert owed("&month=2025-12")[0] == []
 
 
 def test_a_search_finds_all_customers_that_match(admin, account):
@@ -141,6 +173,7 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
     factories.license(account, "org_acme", **fee, starts_at=clock.now)
     made = Wallet.objects.get(pk=factories.wallet(account, "EUR", "3", requester_id="org_acme")["wallet"])
     add_grant(made, {"amount": Decimal(150), "kind": "paid", "expires_at": clock.now + timedelta(days=20)})
+    add_grant(made, {"amount": Decimal(9), "kind": "paid", "expires_at": datetime(2026, 12, 1, tzinfo=UTC)})
     clock.set("2026-11-29T09:00:00Z")
     factories.wallet(account, "EUR", "5")
     add_grant(made, {"amount": Decimal(7), "kind": "promotional", "external_id": "spring"})
@@ -150,6 +183,7 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
         for row in (
             "2026-11-01 Fee (commercial) 2026-11-01 to 2026-11-30 lic_",
             "2026-11-01 Paid credit 2026-11-21 150.00 EUR",
+            "2026-11-01 Paid credit 2026-11-30 9.00 EUR",
             "2026-11-21 Expired -150.00 EUR",
             "2026-11-29 Promotional credit spring 7.00 EUR",
         ):
@@ -173,11 +207,11 @@ def test_a_merge_is_a_transfer_on_both_statements_and_no_payment_that_the_bank_h
     for row in (
         "Granted 47.50 EUR",
         "Moved by a merge -47.50 EUR",
-        "Transfer to the customer that it was merged into, with the credit that it paid for 40.00",
+        "Transfer to another customer, with the credit that it paid for pay_",
     ):
         assert row in left, row
     joined = printed("org_whole")
-    for row in ("Granted 1.00 EUR", "Moved by a merge 47.50 EUR", "Transfer from a merged customer"):
+    for row in ("Granted 1.00 EUR", "Moved by a merge 47.50 EUR", "Transfer from another customer"):
         assert row in joined, row
     payments = html_of(admin, reverse("admin:analytics_payment_changelist"))
     assert payments.count("transfer") == 2
@@ -200,6 +234,32 @@ def test_a_printed_statement_has_the_addresses_of_both_as_the_admin_has_them(adm
     assert open_form(admin, edit)(address="").status_code == 302
     customer.refresh_from_db()
     assert customer.metadata == {}
+
+
+def test_the_file_of_a_statement_adds_up_from_its_opening_to_its_closing_balance(admin, account, booked):
+    paid = factories.payment(account, 40, requester_id="org", currency="USD", now=FEBRUARY, external_id="bank-1")
+    factories.payment(account, 9, requester_id="org", currency="USD", now=FEBRUARY, kind="payout")
+    void_payment(factories.payment(account, 5, requester_id="org", currency="USD", now=FEBRUARY), "Returned")
+    factories.wallet(account, "access", "28", requester_id="org")
+
+    def rows(statement):
+        body = admin.get(reverse("admin:analytics_statement_export_lines", args=[statement.pk])).getvalue()
+        return list(csv.DictReader(body.decode("utf-8-sig").splitlines()))
+
+    february = Statement.objects.get(closed_at=None, currency="USD", month="2026-02-01")
+    exported = rows(february)
+    assert [(row["type"], row["amount"], row["balance"]) for row in exported] == [
+        ("opening", "100.1", "100.1"),
+        ("adjustment", "-30", "70.1"),
+        ("payment", "-40", "30.1"),
+        ("payout", "9", "39.1"),
+        ("payment", "-5", "34.1"),
+    ]
+    assert (exported[2]["id"], exported[2]["externalId"]) == (paid.pk, "bank-1")
+    assert february.closing == Decimal("34.1")
+    voided, quota = Statement.objects.filter(closed_at=None).exclude(pk=february.pk).order_by("currency")
+    assert [(row["type"], row["amount"]) for row in rows(voided)] == [("opening", "34.1"), ("void", "5")]
+    assert [(row["type"], row["balance"]) for row in rows(quota)][-1] == ("refunded", "28")
 
 
 def cells(html):
@@ -234,6 +294,6 @@ def test_the_list_and_the_lines_of_one_are_exported_and_need_their_own_permissio
     listed = admin.get(reverse("admin:analytics_statement_export_items")).getvalue().decode("utf-8-sig")
     assert [row["closing"] for row in csv.DictReader(listed.splitlines())] == ["70.1", "100.1"]
     lines = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk])).getvalue().decode("utf-8-sig")
-    assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0.1", "100"]
+    assert sorted(row["amount"] for row in csv.DictReader(lines.splitlines())) == ["0", "0.1", "100"]
 
     assert sign_in(staff("analytics.view_ledgerentry", accounts=[account])).get(LIST).status_code == 403

@@ -1,14 +1,17 @@
+import re
 from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db.models import Sum
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import Grant, LedgerEntry, Payment, Statement, Wallet
-from analytics.payments.services import void_payment
+from analytics.models import BalanceChange, Grant, LedgerEntry, Payment, Statement, Wallet
+from analytics.payments.services import move_prepayment, void_payment
 from analytics.wallets.burn_down import burn_down
+from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit
@@ -211,7 +214,10 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
     submit(admin, PAY, **fields, external_id="inv-1", confirmed="1")
     payment = Payment.objects.get()
     assert (payment.amount, payment.external_id) == (Decimal("12.5"), "inv-1")
-    assert "recorded before" in submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
+    again = submit(admin, PAY, **fields, external_id="inv-1", confirmed="1").content.decode()
+    assert re.search(
+        rf'recorded before: <a [^>]*href="{change_url(payment)}">12.50 USD</a>, created by staff\d+ ', again
+    )
     assert "12.50 USD" in admin.get(change_url(payment)).content.decode()
     submit(admin, reverse("admin:analytics_payment_void", args=[payment.pk]), reason="Typing error")
     assert "void payment" in admin.get(change_url(payment)).content.decode()
@@ -287,10 +293,40 @@ def test_payments_and_entries_are_found_by_the_publishers_own_number_and_filtere
     assert amounts(Payment, q="bank-2") == [7]
     assert amounts(Payment, q="bank") == []
     assert amounts(LedgerEntry, q="RE-7") == [5]
-    assert [amounts(Payment, kind=kind) for kind in ("payment", "payout", "void")] == [[7], [8], [9]]
+    assert [amounts(Payment, kind=kind) for kind in ("payment", "credit", "payout", "void")] == [[7], [], [8], [9]]
+    assert [amounts(Payment, booked_in=period) for period in ("2020-01", "this_month")] == [[], [9, 8, 7]]
     page = " ".join(strip_tags(admin.get(list_url(Payment)).content.decode()).split())
     assert "Your own number" in page
     assert "Total of these payments, less payouts and without void ones: -1.00 USD." in page
+
+
+def test_a_chargeback_after_a_merge_takes_the_money_back_with_the_credit(admin, account, api):
+    for org, amount in (("org_x", "100"), ("org_y", "40")):
+        customer = factories.license(account, org, per_access="3").requester
+        assert top_up(admin, customer, wallet="USD", amount=amount, external_id=org).status_code == 302
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_x"})["allowed"]
+    api.post("/v1/requesters/org_x/merge", {"into": "org_y"})
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.get(external_id="org_x").pk])
+    assert "is transferred back, too" in admin.get(button).content.decode()
+    assert submit(admin, button, reason="Returned").status_code == 302
+    owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"), Sum("credit"))
+    assert sorted(owed.filter(currency="USD")) == [("org_x", 3, 0), ("org_y", -40, 40)]
+
+
+def test_the_halves_of_a_transfer_are_void_together_and_cannot_be_forged(admin, account, api):
+    source, target = (Requester.objects.create(account=account, requester_id=name) for name in ("org_x", "org_y"))
+    factories.payment(account, 50, requester_id="org_x", currency="EUR")
+    move_prepayment(account.pk, source.pk, target.pk, "EUR", Decimal(30))
+    payout, payment = Payment.objects.order_by("pk")[1:]
+    assert [payout.external_id, payment.external_id] == [payment.pk, payout.pk]
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
+    assert "The other half is void, too." in admin.get(button).content.decode()
+    assert submit(admin, button, reason="Undone").status_code == 302
+    assert not Payment.objects.filter(reverses=None, voided_at=None, requester=target).exists()
+    assert Payment.objects.get(pk=payout.pk).voided_at is not None
+    forged = {"requesterId": "org_y", "amount": 1, "currency": "EUR", "externalId": payout.pk}
+    assert api.post("/v1/payments", forged).error["param"] == "externalId"
 
 
 def test_an_operator_voids_a_payment_once(admin, account):
@@ -309,3 +345,74 @@ def test_an_operator_voids_a_payment_once(admin, account):
     received = f"{payment.received_at:%Y-%m-%d}"
     for row in (f"<td>{received}</td><td>Payment</td>", f"Void of the payment of {received}: Typing error", "-500.00"):
         assert row in printed
+
+
+def test_two_operators_who_book_the_same_at_once_are_told_of_each_other(admin, sign_in, staff, account, customer):
+    clara = sign_in(staff(is_superuser=True, first_name="Clara"))
+    given = {"account": account.pk, "amount": "9", "currency": "USD"}
+    topped_up = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    for address, fields in (
+        (PAY, {**given, "requester_own_id": "org_acme"}),
+        (reverse("admin:analytics_ledgerentry_add"), {**given, "of_requester": "org_acme", "description": "Fair"}),
+        (topped_up, {"wallet": "USD", "amount": "9"}),
+    ):
+        mine, theirs = submit(admin, address, **fields), submit(clara, address, **fields)
+        assert confirmed(clara, theirs).status_code == 302
+        refused = confirmed(admin, mine)
+        said = " ".join(strip_tags(refused.content.decode()).split())
+        assert re.search(
+            r"Nothing was saved, because the balance changed meanwhile: 9.00 USD[^,]*, created by staff", said
+        )
+        again = submit(admin, address, **fields)
+        assert confirmed(admin, again).status_code == 302, address
+    assert (Payment.objects.count(), LedgerEntry.objects.count(), Grant.objects.count()) == (4, 2, 2)
+
+
+def test_charges_of_checks_do_not_stop_a_payment(admin, api, account, customer):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    paid = {"account": account.pk, "requester_own_id": "org_acme", "amount": "9", "currency": "USD"}
+    asked = submit(admin, PAY, **paid)
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert confirmed(admin, asked).status_code == 302
+
+
+def test_the_forms_of_payments_begin_with_the_customer_whose_payments_are_listed(admin, account, customer):
+    top_up(admin, customer, wallet="EUR", amount="80")
+    page = admin.get(list_url(Payment, requester__id__exact=str(customer.pk)))
+    [payout] = [one["path"] for one in page.context_data["actions_list"] if "/payout/" in one["path"]]
+    given = form_values(admin.get(payout, follow=True).content.decode())
+    named = [given[name] for name in ("account", "requester_own_id", "kind", "amount", "currency")]
+    assert named == [[account.pk], ["org_acme"], ["payout"], ["80"], ["EUR"]]
+    [add] = set(re.findall(rf'href="({PAY}[^"]*)"', page.content.decode()))
+    given = form_values(admin.get(add.replace("&amp;", "&")).content.decode())
+    assert (given["requester_own_id"], given["kind"], given["amount"]) == (["org_acme"], ["payment"], [""])
+    unknown = f"{PAY}?_changelist_filters=requester__id__exact%3D{'9' * 30}"
+    assert form_values(admin.get(unknown).content.decode())["requester_own_id"] == [""]
+
+
+def test_a_payment_that_somebody_else_has_voided_says_who(admin, account, customer):
+    payment = factories.payment(account, 5, requester_id="org_acme")
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
+    opened = form_values(admin.get(button).content.decode())
+    submit(admin, button, reason="Typing error")
+    for send, fields in ((admin.post, {**opened, "reason": "Again"}), (admin.get, {})):
+        assert send(button, fields)["Location"] == change_url(payment)
+        said = " ".join(strip_tags(admin.get(change_url(payment)).content.decode()).split())
+        assert re.search(r"It is void already: 5.00 USD, voided by staff\d+ ", said)
+    assert re.search(r"voided by staff\d+ [\d: -]+: Typing error", said)
+    assert Payment.objects.count() == 2
+
+
+def test_voiding_the_payment_of_credit_says_which_refunds_stay(admin, api, account, customer):
+    top_up(admin, customer, wallet="USD", amount="5")
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    decision = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["id"]
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.get().pk])
+    assert "of refunds" not in admin.get(button).content.decode()
+    api.post("/v1/refunds", {"decisionId": decision, "amount": "0.03"})
+    said = admin.get(button).content.decode()
+    assert "4.95 USD are left of the credit that it paid for." in strip_tags(said)
+    assert "0.03 USD of refunds stay as credit in its wallet, also if this payment had paid for them." in strip_tags(
+        said
+    )
+    assert change_url(Wallet.objects.get()) in said

@@ -23,7 +23,9 @@ def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
     locked = f"/wp-json/wp/v2/posts/{blog.posts['locked']}"
     lists_of_nothing = ["/?s=zzzzzz", "/?author=2", "/wp-json/wp/v2/posts?search=zzzzzz"]
     pages += [(path, 200) for path in ("/free/locked/", locked, f"{locked}?password=sesame", *lists_of_nothing)]
-    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame")
+    of_plugins = [f"/premium/none/?print={action}" for action in ("wp", "template_redirect")]
+    pages += [(path, 200) for path in of_plugins]
+    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame", *of_plugins)
     feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
     sold = ("/wp-json/", "/free/locked/", "/search/", "/author/")
     with opened(client, site, *sold, *feeds, like="/premium/*"):
@@ -75,6 +77,16 @@ def test_whoever_may_edit_a_page_is_not_asked_about_it(visit, client, site, blog
         post = f"/wp-json/wp/v2/posts/{blog.posts['premium']}"
         for path in ("/premium/premium-post/", post, "/about/?name=premium-post&preview=true"):
             assert (path, visit.get(path, headers={"X-WP-Nonce": nonce}).status_code) == (path, 402)
+
+
+def test_wordpress_answers_a_readers_own_profile(visit, client, site):
+    visit.get("/free/free-post/")
+    last = next(client.list_decisions({"siteId": site}))["id"]
+    log_in(visit, "reader")
+    nonce = visit.get("/wp-admin/admin-ajax.php?action=rest-nonce").text
+    profile = visit.get("/wp-json/wp/v2/users/me", headers={"X-WP-Nonce": nonce})
+    assert (profile.status_code, profile.json()["name"]) == (200, "reader")
+    assert next(client.list_decisions({"siteId": site}))["id"] == last
 
 
 def test_whoever_may_edit_a_post_of_a_type_is_asked_about_all_others(visit: httpx.Client, client, site):

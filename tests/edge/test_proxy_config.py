@@ -7,10 +7,11 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.values.paths import read
+from licensing.edge.crawlers import SHIPPED, parse_table
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.downloads import downloads_by_proxy, note_download, outdated_downloads
-from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
+from licensing.edge.proxies.files import CRAWLERS, PROXY_KINDS, proxy_file
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error
@@ -70,10 +71,18 @@ def test_usual_patterns_have_an_expression():
 
 
 @pytest.mark.parametrize("file", [*(kind.file for kind in PROXY_KINDS.values()), "worker.js"])
-def test_each_file_names_the_free_paths_and_assets_by_the_same_expressions(file):
+def test_each_file_names_the_free_paths_assets_and_crawlers_by_the_same_expressions(file):
     text = (ROOT / "deploy" / "edge" / file).read_text()
     assert FREE in text
     assert ASSET in text
+    assert CRAWLERS in text
+
+
+def test_the_expression_of_crawlers_matches_every_known_one_and_no_reader():
+    agents = [crawler.user_agent for crawler in parse_table(SHIPPED.read_bytes()).crawlers if crawler.user_agent]
+    assert [agent for agent in agents if not re.search(CRAWLERS, agent.lower())] == []
+    reader = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    assert not re.search(CRAWLERS, reader.lower())
 
 
 def test_the_expression_of_free_paths_matches_those_that_the_service_opens():

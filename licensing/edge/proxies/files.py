@@ -30,7 +30,12 @@ SENT = (
 )
 # Envoy cannot tell an answer from an outage here. Each answer about such a page is private, too.
 PRIVATE_IN_ENVOY = "[{header: {key: cache-control, value: private}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}]"
-CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)"  # in their User-Agents
+# The User-Agents of crawlers: signs of most, and the shipped table's others. The files of deploy/edge/ have it, too.
+CRAWLERS = (
+    "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)|google(other|-)|-google|chatgpt.agent|"
+    "webindexer|kagi-|autorag|tabstack|cotoyogi|omgili|webzio-|yeti|productsearch|siteaudit|barkrowler|feedly|"
+    "bingpreview|whatsapp"
+)
 
 
 class ProxyFile(Struct, frozen=True):

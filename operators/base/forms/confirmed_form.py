@@ -1,6 +1,7 @@
 """Forms that show the effects of a change and ask before saving."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import cast
 
 from django.db import transaction
@@ -9,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from msgspec import Struct
 
+from kit.values.timestamps import parse_timestamp, render_timestamp
 from operators.base.links import change_url
 from operators.base.mixins import EDIT, AdminMixin, ModelT, ServiceForm
 from operators.base.model_admin import ServiceAdmin
@@ -16,19 +18,23 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.requests import admin_request
 
-CONFIRMED = "confirmed"
+CONFIRMED, PROMISED_AT = "confirmed", "promised_at"
 SAVING = ("_save", "_continue", "_addanother")
 FROM_CUSTOMER = {"requester_own_id", "of_requester"}  # fields that a customer's page fills in
 
 
 class FormConfirmation(Struct, frozen=True):
-    """A page that asks before a filled-in form is saved. `effects` are sentences, `facts` pairs of label and value."""
+    """A page that asks before a filled-in form is saved. `effects` are sentences, `facts` pairs of label and value.
+
+    `promised_at` is when the balance was read that it promises, if it does.
+    """
 
     title: str
     effects: Sequence[str]
     button: str
     facts: Sequence[tuple[str, str]] = ()
     warnings: Sequence[str] = ()
+    promised_at: datetime | None = None
 
 
 class ConfirmedFormAdmin(ServiceAdmin[ModelT]):
@@ -93,6 +99,7 @@ def confirm_form(
         original=obj,
         confirmation=confirmation,
         carried=carried_fields(request),
+        promised_at=render_timestamp(confirmation.promised_at),
         save=pressed_button(request),
         edit=EDIT,
         confirmed=CONFIRMED,
@@ -101,8 +108,18 @@ def confirm_form(
 
 def carried_fields(request: HttpRequest) -> list[tuple[str, str]]:
     """Return the form's fields, for another page to submit again."""
-    own_names = {EDIT, CONFIRMED, "csrfmiddlewaretoken", *SAVING}
+    own_names = {EDIT, CONFIRMED, PROMISED_AT, "csrfmiddlewaretoken", *SAVING}
     return [(name, value) for name, values in request.POST.lists() if name not in own_names for value in values]
+
+
+def promised_at(request: HttpRequest) -> datetime | None:
+    """Return when the balance was read that the confirmed page promised; None if it promised none."""
+    if CONFIRMED not in request.POST:
+        return None
+    try:
+        return parse_timestamp(request.POST.get(PROMISED_AT, ""))
+    except ValueError:
+        return None
 
 
 def pressed_button(request: HttpRequest) -> str:
