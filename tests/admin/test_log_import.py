@@ -84,8 +84,9 @@ def test_a_log_is_imported_after_a_rehearsal(admin, site, bring, packed):
     assert (shown["Lines"], shown["To be imported"], shown["Malformed"]) == ("5", "3", "1")
     assert shown["Understood"] == "80 % of the lines"
     assert (shown["Of pages that are open to everybody"], shown["Would have been refused"]) == ("1", "3")
-    assert shown["Worth"] == "0.03 USD"
+    assert (shown["Worth"], shown["By crawlers"]) == ("0.03 USD", "3 verified, 0 unverified")
     html = admin.get(address).content.decode()
+    assert "An import cannot be undone." in html
     assert "Line 5:" in html
     assert markup_in(html) == []
     assert "Import 3 requests" in html

@@ -1,4 +1,5 @@
 import re
+from hashlib import blake2b
 from shutil import copytree
 
 import pytest
@@ -237,13 +238,26 @@ def test_a_file_is_outdated_once_a_new_version_of_the_service_writes_another_one
     assert list(outdated_downloads(site)) == ["nginx"]
 
 
-def test_files_of_two_sites_define_no_name_in_common_so_that_an_old_file_changes_nothing_of_a_new_one(account):
-    """nginx lets the last definition of a variable count for all files."""
-    defined = re.compile(r"(?m)^(?:map .*(\$\w+) \{|upstream (\w+) \{|proxy_cache_path (\S+) .*keys_zone=(\w+):)")
-    names = []
-    for host in ["a.example", "an-even-longer-name.of-a-host.example"]:
-        content = proxy_file(factories.site(account, host=host), "nginx").content
-        names.append({name for line in defined.findall(content) for name in line if name})
-        assert content.count("\nmap ") == sum(name.startswith("$") for name in names[-1])
-    assert names[0].isdisjoint(names[1])
-    assert max(len(name) for name in names[1] if name.startswith("$")) <= 47  # with $; variables_hash_bucket_size
+DEFINITION = re.compile(r"(?m)^(?:map .*(\$\w+) \{|upstream (\w+) \{|proxy_cache_path (\S+) .*keys_zone=(\w+):)")
+# The number in the names of the maps that all sites share, and their digest.
+NUMBER, DIGEST = 1, "48140c0a4a763728"
+
+
+def definitions(site):
+    """Return what the site's file for nginx defines in the http block, by name, without comments."""
+    content = re.sub(r"(?m)^ *#.*\n", "", proxy_file(site, "nginx").content)
+    parts = re.split(r"\n(?=map |upstream |proxy_cache_path |server )", content)
+    return {name: part.strip() for part in parts for found in DEFINITION.findall(part) for name in found if name}
+
+
+def test_an_old_file_changes_nothing_of_the_new_one_of_another_site(account):
+    """nginx lets the last definition of a variable count for all files: a changed map needs another name."""
+    first = definitions(factories.site(account, host="a.example"))
+    second = definitions(factories.site(account, host="an-even-longer-name.of-a-host.example"))
+    shared = {name: text for name, text in first.items() if name in second}
+    assert all(second[name] == text for name, text in shared.items())
+    assert {name for name in shared if not re.fullmatch(rf"\$edge_[a-z_]+_{NUMBER}", name)} == set()
+    digest = blake2b("\n".join(shared.values()).encode(), digest_size=8).hexdigest()
+    assert digest == DIGEST, "Maps have changed: raise the number in the names of all of them, and NUMBER."
+    assert (len(shared), len(first)) == (14, len(second))
+    assert max(len(name) for name in second if name.startswith("$")) <= 47  # variables_hash_bucket_size

@@ -16,9 +16,7 @@ from licensing.sites.models import Site
 
 HOST = "pub.example"
 NAME = "pub_example"  # of the site in names that have to differ between files
-MAX_NAME = (
-    25  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `access_authorization_`
-)
+MAX_NAME = 30  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `undecided_`
 MAX_SERVER_NAME = 46  # characters that nginx' hash of server names takes (server_names_hash_bucket_size)
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
@@ -259,8 +257,7 @@ def name_from_host(host: str) -> str:
     name = host.replace("-", "__").replace(".", "_")
     if len(name) <= MAX_NAME:
         return name
-    digest = blake2b(host.encode(), digest_size=5).hexdigest()
-    return f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
+    return f"{name[: MAX_NAME - 9]}_{blake2b(host.encode(), digest_size=5).hexdigest()}"
 
 
 def server_name(host: str) -> str:
