@@ -150,6 +150,14 @@ def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, accoun
         assert "Licence prices" not in html
 
 
+def test_a_statement_without_charges_has_no_empty_table_and_says_that_no_tax_is_in_it(admin, account, booked):
+    factories.payment(account, 100, requester_id="org", currency="USD")
+    printed = html_of(admin, reverse(PRINT, args=[Statement.objects.order_by("-month")[0].pk]))
+    assert "Nothing was charged or refunded." in printed
+    assert ">About</th>" not in printed
+    assert "No tax is calculated" in printed
+
+
 @pytest.mark.parametrize("order", ["", "&o=3", "&o=-5"])
 def test_one_query_adds_up_open_months_for_a_page_and_the_number_of_all(admin, account, monkeypatch, order):
     for number in range(3):
