@@ -8,7 +8,7 @@ adds its outcomes in its own transaction: a retry after a crash writes the remai
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import orjson
 from django.db import IntegrityError, transaction
@@ -62,6 +62,7 @@ class AccountBulk(Bulk[M]):
             self.remember(resource)
         self.changed_resources: list[tuple[M | None, M]] = []  # before and after
         self.changes: list[audit.Change] = []
+        self.results: list[Outcome[M]] = []
 
     @classmethod
     def check(cls, account_id: str, rows: Sequence[Row]) -> None:
@@ -70,8 +71,8 @@ class AccountBulk(Bulk[M]):
     @classmethod
     def write_rows(
         cls, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
-    ) -> Sequence[Outcome[M]]:
-        """Write the rows in one transaction and return the outcome of each.
+    ) -> "AccountBulk[M]":
+        """Write the rows in one transaction and return the attempt that did, with the outcome of each row.
 
         Retries if another request takes an externalId at the same time: the retry finds the resource that has it.
         """
@@ -155,15 +156,18 @@ class AccountBulk(Bulk[M]):
             self.changed_resources.append((former, cast("M", changed)))
         return entry is not None
 
-    def run(self) -> list[Outcome[M]]:
-        outcomes = self.outcomes()
+    def run(self) -> Self:
+        self.results = self.outcomes()
         if self.changed_resources:
-            self.release_external_ids()
-            self.write([resource for _, resource in self.changed_resources])
-            audit.record_all(self.changes)
-            epochs.invalidate(self.account_id, self.epoch_names())
-            self.gather_statistics()
-        return outcomes
+            self.write_changes()
+        return self
+
+    def write_changes(self) -> None:
+        self.release_external_ids()
+        self.write([resource for _, resource in self.changed_resources])
+        audit.record_all(self.changes)
+        epochs.invalidate(self.account_id, self.epoch_names())
+        self.gather_statistics()
 
     def release_external_ids(self) -> None:
         """Clear externalIds that resources give up, because another row may have claimed one."""
@@ -219,12 +223,12 @@ class BulkViewSet(AccountViewSet[M]):
             part = rows[len(outcomes_so_far) :][:PART_ROWS]
         if not outcomes_so_far:
             self.bulk_class.check(self.account_id, rows)
-        outcomes = self.bulk_class.write_rows(
+        written = self.bulk_class.write_rows(
             self.account_id, part, index_written_resources(outcomes_so_far, self.bulk_name)
         )
         outcomes_so_far = [
             *outcomes_so_far,
-            *shown_outcomes(outcomes, self.bulk_name, self.show_row, first=len(outcomes_so_far)),
+            *shown_outcomes(written.results, self.bulk_name, self.show_row, first=len(outcomes_so_far)),
         ]
         return Response(
             bulk_reply(outcomes_so_far),

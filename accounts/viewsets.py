@@ -15,7 +15,8 @@ from accounts.keys.callers import Use, is_use_due, write_use
 from accounts.plans import epochs
 from accounts.retries.idempotency import HEADER, check_key, run_once
 from kit.actors import Actor, acting_as
-from kit.http.client_addresses import get_client_address
+from kit.http.errors import InsufficientPermissions
+from kit.http.headers import get_client_address
 from kit.rest.views import ApiViewSet, Handler, M
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -37,6 +38,15 @@ class AccountViewSet(ApiViewSet[M]):
         now = timezone.now()
         if is_use_due(use, now):
             write_use(use, now)
+
+    def check_permissions(self, request: Request) -> None:
+        """Require every permission that the view names for the action, and for some actions a secret key."""
+        if self.action not in self.permissions_required:
+            raise AssertionError(f"{type(self).__name__} names no permission for {self.action}")
+        for permission in self.required_permissions():
+            self.grant.require(permission)
+        if self.action in self.for_secret_keys and self.grant.is_public:
+            raise InsufficientPermissions("A public key cannot call this endpoint. Use a secret key.")
 
     def read_body(self) -> None:
         is_post = self.request.method == "POST"

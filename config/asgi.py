@@ -22,7 +22,7 @@ from django.urls import Resolver404, resolve
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from accounts.limits.throttling import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
+from accounts.limits.limiter import known_limit, thread_pool_owner  # noqa: E402 - needs the settings
 from accounts.limits.windows import build_headers  # noqa: E402
 from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
@@ -35,8 +35,7 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.error_replies import as_api_error  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
-from kit.http.header_limits import LIMITS, check_lengths  # noqa: E402
-from kit.http.request_ids import request_id, valid_request_id  # noqa: E402
+from kit.http.headers import LIMITS, check_lengths, request_id, valid_request_id  # noqa: E402  # noqa: E402
 from kit.rest.export import wanted_format  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head  # noqa: E402

@@ -45,7 +45,7 @@ SPECTACULAR: dict[str, object] = {
         "ApiKeyPermission": "accounts.keys.permissions.PERMISSIONS",
         "ContentStatus": "licensing.content.models.Status",
         "ContentType": "licensing.policies.facts.ContentType",
-        "CrawlerClass": "licensing.edge.crawler_views.CLASSES",
+        "CrawlerClass": "licensing.crawler_classes.CLASSES",
         "Currency": "kit.values.currencies.CURRENCIES",
         "Reason": "licensing.policies.decision.Reason",
         "EntryType": "analytics.models.revenue.EntryType",

@@ -6,12 +6,11 @@ from hashlib import blake2b
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from accounts.limits.limiter import limiter
-from accounts.limits.throttling import is_api, refuse_beyond
+from accounts.limits.limiter import is_api, limiter
 from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
-from kit.http.client_addresses import get_client_address
 from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded
+from kit.http.headers import get_client_address
 
 OPERATOR_FACTOR = 10  # multiple of the anonymous limit
 MAX_SESSIONS = 1_000
@@ -36,7 +35,7 @@ class PageLimitMiddleware:
             return self.get_response(request)
         session = self.session_of(request)
         try:
-            refuse_beyond(limiter.consume(self.page_hit(request, session)))
+            limiter.consume(self.page_hit(request, session)).check()
         except RateLimitExceeded as error:
             return HttpResponse(error_page(error), status=429, headers=error.headers)
         response = self.get_response(request)

@@ -118,9 +118,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "licensing.edge.middleware.ProxyQuestions",
-    "kit.http.client_addresses.RequestMiddleware",
+    "kit.http.headers.RequestMiddleware",
     "kit.telemetry.observing.ObservationMiddleware",
-    "accounts.limits.throttling.RateLimitHeadersMiddleware",
+    "accounts.limits.limiter.RateLimitHeadersMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -187,8 +187,8 @@ REDIS_URL = env_url("REDIS_URL", "unix", *(f"{scheme}{kind}" for kind in TOPOLOG
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.keys.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["accounts.keys.permissions.KeyHasPermission"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.throttling.PlanThrottle"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.limits.limiter.PlanThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["kit.http.rendering.JSONRenderer"],
     # for the OpenAPI document only; see kit.http.parsing
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
@@ -251,7 +251,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "kit.http.request_ids.RequestIdFilter"},
+        "request_id": {"()": "kit.http.headers.RequestIdFilter"},
         "outages": {"()": "kit.storage.outage_causes.PoolFilter"},
     },
     "formatters": {"line": {"()": "kit.telemetry.logs.Lines"}, "json": {"()": "kit.telemetry.logs.JsonLines"}},

@@ -26,8 +26,7 @@ from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, get_cu
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from kit.http.bodies import Receive, Scope, Send
-from kit.http.client_addresses import TrustedProxies
-from kit.http.request_ids import request_id
+from kit.http.headers import TrustedProxies, request_id
 from kit.storage.microbatch import MicroBatch, Submission, Work
 from kit.telemetry.logs import redact_secrets
 from kit.telemetry.observing import ObservationMiddleware, request_route

@@ -1,5 +1,5 @@
 """The admin, for the people who run the service: like the API, a client of the services.
 
-`base` has shared parts and `login` the sign-in; the other packages are the sections of the sidebar. `admin` registers
-every page, `navigation` defines the sidebar.
+`base` has shared parts and `login` the sign-in; the other packages are the sections of the sidebar. `navigation`
+lists every page, `admin` registers them.
 """

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 
 from kit.http.errors import ApiError
-from kit.http.request_ids import request_id
+from kit.http.headers import request_id
 from operators.middleware import ADMIN_PATH, AdminMiddleware
 
 

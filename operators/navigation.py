@@ -1,55 +1,92 @@
-"""The admin's sidebar: each entry has a view and a permission."""
+"""The admin's pages, in the order of its sidebar: what registers them, their URLs and their permissions."""
 
 from typing import TypedDict
 
+from django.contrib.admin import AdminSite
+from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
+from django.utils.module_loading import import_string
 from msgspec import Struct
 
+from operators.base.scope import CHECK_PERMISSIONS
 
-class SidebarEntry(Struct, frozen=True):
-    """An entry: `icon` is a Material Symbol, `view` a URL name, `permission` None if it is for everyone."""
+
+class Page(Struct, frozen=True):
+    """A page: `icon` is a Material Symbol, `name` its URL's name; who lacks one of `permissions` does not see it.
+
+    `module` registers the ModelAdmin that serves it. Without a model, `view` is the path of the function that does; it
+    takes the request and the site.
+    """
 
     title: str
     icon: str
-    view: str
-    permission: str | None = None
+    name: str
+    permissions: tuple[str, ...] = ()
+    module: str = ""
+    view: str = ""
 
 
-def list_entry(title: str, icon: str, app: str, model: str) -> SidebarEntry:
-    return SidebarEntry(title, icon, f"{app}_{model}_changelist", f"{app}.view_{model}")
+def model_page(title: str, icon: str, model: str, module: str) -> Page:
+    """Return the list of a model, which is named as in "accounts.apikey"."""
+    app, model_name = model.split(".")
+    return Page(title, icon, f"{app}_{model_name}_changelist", (f"{app}.view_{model_name}",), module=module)
 
 
 SECTIONS = {
-    "": [SidebarEntry("Overview", "dashboard", "index")],
+    "": [Page("Overview", "dashboard", "index")],
     "Access": [
-        list_entry("Accounts", "domain", "accounts", "account"),
-        list_entry("API keys", "key", "accounts", "apikey"),
-        list_entry("Webhooks", "webhook", "accounts", "webhookendpoint"),
-        list_entry("Audit log", "history", "accounts", "auditentry"),
+        model_page("Accounts", "domain", "accounts.account", "operators.access.accounts"),
+        model_page("API keys", "key", "accounts.apikey", "operators.access.api_keys"),
+        model_page("Webhooks", "webhook", "accounts.webhookendpoint", "operators.access.webhooks"),
+        model_page("Audit log", "history", "accounts.auditentry", "operators.access.audit_log"),
     ],
     "Catalogue": [
-        list_entry("Content", "article", "licensing", "content"),
-        list_entry("Policies", "gavel", "licensing", "policy"),
-        SidebarEntry("Check access", "fact_check", "check_access", "licensing.view_policy"),
-        list_entry("Sites", "language", "licensing", "site"),
-        SidebarEntry("Crawlers", "smart_toy", "visitors", "analytics.view_accessevent"),
-        list_entry("Decisions", "rule", "analytics", "accessevent"),
+        model_page("Content", "article", "licensing.content", "operators.catalogue.content"),
+        model_page("Policies", "gavel", "licensing.policy", "operators.policies.pages"),
+        Page(
+            "Check access",
+            "fact_check",
+            "check_access",
+            CHECK_PERMISSIONS,
+            view="operators.policies.check_access.check_access",
+        ),
+        model_page("Sites", "language", "licensing.site", "operators.catalogue.sites"),
+        Page(
+            "Crawlers",
+            "smart_toy",
+            "visitors",
+            ("analytics.view_accessevent",),
+            view="operators.catalogue.visitors.visitors_page",
+        ),
+        model_page("Decisions", "rule", "analytics.accessevent", "operators.catalogue.decisions"),
     ],
     "Customers": [
-        list_entry("Customers", "person_search", "licensing", "requester"),
-        list_entry("Licences", "workspace_premium", "licensing", "license"),
-        list_entry("Licence clients", "badge", "licensing", "licenseclient"),
-        list_entry("Wallets", "account_balance_wallet", "analytics", "wallet"),
-        list_entry("Payments", "payments", "analytics", "payment"),
-        list_entry("Ledger", "receipt_long", "analytics", "ledgerentry"),
-        list_entry("Statements", "request_quote", "analytics", "statement"),
+        model_page("Customers", "person_search", "licensing.requester", "operators.customers.customers"),
+        model_page("Licences", "workspace_premium", "licensing.license", "operators.licenses.pages"),
+        model_page("Licence clients", "badge", "licensing.licenseclient", "operators.licenses.clients"),
+        model_page("Wallets", "account_balance_wallet", "analytics.wallet", "operators.customers.wallets"),
+        model_page("Payments", "payments", "analytics.payment", "operators.customers.payments"),
+        model_page("Ledger", "receipt_long", "analytics.ledgerentry", "operators.customers.ledger"),
+        model_page("Statements", "request_quote", "analytics.statement", "operators.customers.statements"),
     ],
     "Staff": [
-        list_entry("Operators", "group", "auth", "user"),
-        list_entry("Roles", "badge", "auth", "group"),
+        model_page("Operators", "group", "auth.user", "operators.staff.pages"),
+        model_page("Roles", "badge", "auth.group", "operators.staff.pages"),
     ],
 }
+PAGES = [page for pages in SECTIONS.values() for page in pages]
+
+
+def pages_without_model(site: AdminSite) -> list[URLPattern]:
+    """Return the URL patterns of the pages that have a view of their own."""
+    patterns = []
+    for page in PAGES:
+        if page.view:
+            guard = permission_required(page.permissions, raise_exception=True)
+            view = site.admin_view(guard(import_string(page.view)))
+            patterns.append(path(f"{page.name.replace('_', '-')}/", view, {"site": site}, name=page.name))
+    return patterns
 
 
 class ShownEntry(TypedDict):
@@ -67,11 +104,11 @@ class ShownSection(TypedDict):
 def sidebar(request: HttpRequest) -> list[ShownSection]:
     """Return the pages that the member of staff may open, in unfold's format."""
     sections: list[ShownSection] = []
-    for title, entries in SECTIONS.items():
+    for title, pages in SECTIONS.items():
         items: list[ShownEntry] = [
-            {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.view}")}
-            for entry in entries
-            if entry.permission is None or request.user.has_perm(entry.permission)
+            {"title": page.title, "icon": page.icon, "link": reverse(f"admin:{page.name}")}
+            for page in pages
+            if request.user.has_perms(page.permissions)
         ]
         if items:
             sections.append({"title": title, "separator": bool(title), "items": items})

@@ -8,8 +8,7 @@ from django.http import HttpRequest
 from msgspec import Struct
 
 from accounts.keys import keytext
-from accounts.models import ApiKey, AuditEntry
-from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
+from accounts.models import ApiKey
 from kit.values import ids
 from operators.access.key_pages import FIND_KEY_TITLE, may_find_keys
 from operators.base.links import change_url, list_url
@@ -17,8 +16,6 @@ from operators.navigation import sidebar
 
 MAX_HITS_OF_A_KIND = 5
 MAX_TERM = 200  # characters
-# Records have no names; searching them by requester would duplicate the requester.
-BY_ID_ALONE = (AccessEvent, AuditEntry, LedgerEntry, Payment, Statement, Wallet)
 
 
 class SearchHit(Struct, frozen=True):
@@ -37,7 +34,8 @@ def find_anything(site: AdminSite, request: HttpRequest, term: str) -> list[Sear
     items = (item for section in sidebar(request) for item in section["items"])
     pages = [SearchHit(item["title"], "page", item["link"]) for item in items if term.lower() in item["title"].lower()]
     kinds = [model_admin for model_admin in site._registry.values() if model_admin.has_view_permission(request)]
-    searchable = [kind for kind in kinds if kind.search_fields and kind.model not in BY_ID_ALONE]
+    # `has_names = False`: rows without a name are found by their whole id only.
+    searchable = [kind for kind in kinds if kind.search_fields and getattr(kind, "has_names", True)]
     results = list(pages)
     for kind in kinds:
         results += build_hits(kind, rows_with_id(kind, request, term))

@@ -31,15 +31,13 @@ class OperatorSite(UnfoldAdminSite):
     def extra_urls(self) -> list[URLPattern]:
         """Return pages without a model; unfold puts them before the models' pages."""
         # Imported late: needs the models.
-        from operators.catalogue.visitors import visitors_page  # noqa: PLC0415
-        from operators.policies.check_access import check_access  # noqa: PLC0415
+        from operators.navigation import pages_without_model  # noqa: PLC0415
         from operators.staff.time_zone import time_zone_page  # noqa: PLC0415
         from operators.suggestions import suggest  # noqa: PLC0415
 
         return [
-            path("check-access/", self.admin_view(check_access), {"site": self}, name="check_access"),
+            *pages_without_model(self),
             path("suggest/", self.admin_view(suggest), {"site": self}, name="suggest"),
-            path("visitors/", self.admin_view(visitors_page), {"site": self}, name="visitors"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("time-zone/", self.admin_view(time_zone_page), {"site": self}, name="time_zone"),
             path("two-factor/", self.admin_view(second_factor_page), {"site": self}, name="second_factor"),

@@ -88,7 +88,7 @@ def filters() -> str:
 
 
 def headers() -> str:
-    from kit.http.header_limits import LIMITS
+    from kit.http.headers import LIMITS
 
     rows = sorted((name.decode().title(), limit) for name, limit in LIMITS.items())
     return table(["header", "bytes", "read for"], ([f"`{name}`", f"{most:,}", told] for name, (most, told) in rows))
@@ -152,6 +152,16 @@ def crawlers() -> str:
     return table(["crawler", "operator", "class", "kind", "User-Agent", "verified by", "sources"], map(row, shipped))
 
 
+def crawler_classes() -> str:
+    from licensing.crawler_classes import CLASSES
+
+    rows = []
+    for name, row in CLASSES.items():
+        decided = f"is decided as `{row.decided_as}`" if row.decided_as else ""
+        rows.append([f"`{name}`", row.purpose, decided])
+    return table(["class and permission", "the crawler", "if the page's policy does not name it"], rows)
+
+
 def referrers() -> str:
     from licensing.edge.crawlers import SHIPPED, parse_table
 
@@ -171,6 +181,7 @@ def referrers() -> str:
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reference/api.md": {"filters": filters, "metadata": metadata},
     "docs/reference/crawlers.md": {"crawlers": crawlers, "referrers": referrers},
+    "docs/reference/edge.md": {"classes": crawler_classes},
     "docs/reference/limits.md": {"headers": headers},
     "docs/reference/commands.md": {"commands": commands},
     "docs/reference/errors.md": {"catalogue": catalogue},

@@ -36,7 +36,7 @@ from accounts.events import recording
 from accounts.events.models import Event
 from accounts.people import PERSONAL, conceal
 from kit.actors import Actor, current_actor
-from kit.http.request_ids import request_id
+from kit.http.headers import request_id
 from kit.values.json_values import is_same
 
 Fields = Mapping[str, object]

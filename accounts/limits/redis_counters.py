@@ -4,31 +4,67 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from contextlib import suppress
 from threading import Thread
 from typing import TypeVar, cast
 
-import hiredis
-import redis
 from msgspec import msgpack
 from prometheus_client import Counter
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import RedisClusterException
 
-from accounts.limits.redis_servers import CONSUME, Fault, RedisAddress, find_server_fault, find_topology_fault
-from accounts.limits.windows import Consumed, Group, Hit, ProcessCounters
+from accounts.limits.redis_servers import (
+    ERRORS,
+    Client,
+    Fault,
+    RedisAddress,
+    counting_servers,
+    find_server_fault,
+    find_topology_fault,
+)
+from accounts.limits.windows import MOST_AHEAD, Consumed, Group, Hit, ProcessCounters
 from kit.telemetry.tracing import traced
 
 logger = logging.getLogger(__name__)
 R = TypeVar("R")
 RETRY_REDIS_AFTER = 1.0  # seconds
 NO_LIMIT = 2**53  # of a meter, for Lua's numbers
-ERRORS = (redis.RedisError, RedisClusterException, OSError)
 
 fallbacks = Counter("licensing_limiter_fallbacks", "Requests counted per process because Redis did not answer.")
+
+# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
+# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
+CONSUME = """
+local reply, first = {}, 0
+for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
+  local cost, now, windows = unpack(bucket)
+  local granted, numbers, counts, longest = cost, {}, {}, {}
+  for i, window in ipairs(windows) do
+    local key, limit, seconds = KEYS[first + i], unpack(window)
+    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
+    numbers[i], counts[i] = math.floor(now / seconds), 0
+    local former = tonumber(kept[1] or 0)
+    if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
+      numbers[i], counts[i] = former, tonumber(kept[2])
+    end
+    granted = math.max(math.min(granted, limit - counts[i]), 0)
+    longest[key] = math.max(longest[key] or 0, seconds)
+  end
+  if granted > 0 then
+    for i, window in ipairs(windows) do
+      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
+      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
+    end
+    for key, seconds in pairs(longest) do
+      redis.call('EXPIRE', key, seconds * 2)
+    end
+  end
+  table.insert(reply, {granted, counts})
+  first = first + #windows
+end
+return reply
+""".replace("MOST_AHEAD", str(MOST_AHEAD))
 
 
 class Outages:
@@ -60,153 +96,56 @@ class Outages:
             self.since = None
 
 
-class Connection:
-    """A connection of one event loop to a single server, or to the primary that Sentinels watch.
-
-    It makes one call at a time.
-    """
-
-    def __init__(self, client: Redis) -> None:
-        self.client = client
-        self.kept: AbstractConnection | None = None
-        self.seconds_to_wait: float | None = None
-
-    def servers(self) -> Mapping[str, Redis]:
-        return {"": self.client}
-
-    @traced("EVAL limits", system="redis")
-    async def run_script(self, hits: Sequence[Hit], now: int) -> Sequence[Consumed]:
-        """Count in one round trip to the server of these buckets. Raises one of ERRORS."""
-        connection = await self.connected()
-        command = cast("tuple[bytes]", build_command(hits, now))  # hiredis' stub names a tuple of one
-        try:
-            async with asyncio.timeout(self.seconds_to_wait):
-                await connection.send_packed_command(hiredis.pack_command(command), check_health=False)
-                reply: Sequence[Consumed] = await connection.read_response()
-                return reply
-        except BaseException:
-            await connection.disconnect(nowait=True)  # drop the pending reply
-            raise
-
-    async def connected(self) -> AbstractConnection:
-        """Return the kept connection, made anew if the server has closed it.
-
-        The client's own calls take twice as long: each takes a connection from the pool, with a timer for every step.
-        """
-        if self.kept is not None:
-            if self.kept.is_connected and not await self.kept.can_read():
-                return self.kept
-            await self.kept.disconnect(nowait=True)
-        connection = self.client.connection_pool.make_connection()
-        await connection.connect()
-        # The whole call has one timer, instead of one for sending and one for the reply.
-        self.seconds_to_wait, connection.socket_timeout = connection.socket_timeout, None
-        self.kept = connection
-        return connection
-
-    async def close(self) -> None:
-        if self.kept is not None:
-            await self.kept.disconnect()
-        await self.client.aclose()
-
-
-class ClusterConnection:
-    """Connections of one event loop to the primaries of a Cluster."""
-
-    def __init__(self, client: RedisCluster) -> None:
-        self.client = client
-
-    def servers(self) -> Mapping[str, ClusterNode]:
-        """Return the primaries by name."""
-        return {node.name: node for node in self.client.get_primaries()}
-
-    async def divide(self, hits: Sequence[Hit]) -> Mapping[str, Sequence[Hit]]:
-        """Return what each primary counts, by its name. Raises one of ERRORS if none has a bucket's slot."""
-        await self.client.initialize()
-        shares: dict[str, list[Hit]] = defaultdict(list)
-        for hit in hits:
-            node = cast(ClusterNode, self.client.get_node_from_key(redis_key(hit.bucket)))
-            shares[node.name].append(hit)
-        return shares
-
-    @traced("EVAL limits", system="redis")
-    async def run_script(self, hits: Sequence[Hit], now: int) -> Sequence[Consumed]:
-        """Do the same by a call for each bucket. MOVED and ASK, which the client follows, have counted nothing."""
-        pipeline = self.client.pipeline()
-        for hit in hits:
-            pipeline.execute_command(*build_command([hit], now))
-        try:
-            replies = await pipeline.execute(raise_on_error=False)
-            for reply in replies:
-                if isinstance(reply, Exception):
-                    raise reply
-        except ERRORS:
-            # Unlike single commands, pipelines do not look for the replica that has replaced a primary.
-            with suppress(*ERRORS):
-                await self.client.nodes_manager.initialize()
-            raise
-        return [reply[0] for reply in replies]
-
-    async def close(self) -> None:
-        await self.client.aclose()
-
-
-def connect(address: RedisAddress) -> Connection | ClusterConnection:
-    """Return a connection for one event loop, which connects when it is first used."""
-    client = address.client()
-    if isinstance(client, RedisCluster):
-        return ClusterConnection(client)
-    return Connection(client)
-
-
 class RedisCounters:
     """Counts in Redis, in one round trip to each server; in this process what a server does not answer.
 
-    Threads share a connection, on an event loop of its own.
+    Threads share a client, on an event loop of its own.
     """
 
     def __init__(self, address: RedisAddress) -> None:
         self.address = address
+        self.client = address.client()
         self.fallback = ProcessCounters()
         self.outages = Outages()
-        self.connection = connect(address)
-        self.turn = asyncio.Lock()
         self.loop = asyncio.new_event_loop()
         Thread(target=self.loop.run_forever, name="limits", daemon=True).start()
 
     def consume(self, hits: Sequence[Hit], now: int) -> list[Consumed]:
         """Count for a thread."""
-        return self.run(self.count(self.connection, hits, now))
+        return self.run(self.count(self.client, hits, now))
 
     def run(self, work: Coroutine[object, object, R]) -> R:
-        """Run a coroutine for a thread, once those of others have ended."""
-        return asyncio.run_coroutine_threadsafe(self.in_turn(work), self.loop).result()
+        """Run a coroutine for a thread."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
-    async def in_turn(self, work: Coroutine[object, object, R]) -> R:
-        async with self.turn:
-            return await work
-
-    async def count(
-        self, connection: Connection | ClusterConnection, hits: Sequence[Hit], now: int, server: str = ""
-    ) -> list[Consumed]:
+    async def count(self, client: Client, hits: Sequence[Hit], now: int, server: str = "") -> list[Consumed]:
         """Count at one server, or at those of a Cluster; in this process if it does not answer."""
         try:
             if self.outages.since is None or self.outages.allows(server):
-                if isinstance(connection, ClusterConnection) and not server:
-                    return await self.count_in_cluster(connection, hits, now)
-                counted = [(granted, used) for granted, used in await connection.run_script(hits, now)]
+                if isinstance(client, Redis):
+                    counted = await run_script(client, hits, now)
+                elif server:
+                    counted = await run_pipeline(client, hits, now)
+                else:
+                    return await self.count_in_cluster(client, hits, now)
                 if self.outages.since is not None:
-                    self.outages.note_success(server, connection.servers())
+                    self.outages.note_success(server, counting_servers(client))
                 return counted
         except ERRORS as error:
             self.outages.note_failure(error, server)
         fallbacks.inc(sum(hit.cost > 0 for hit in hits))
         return self.fallback.consume(hits, now)
 
-    async def count_in_cluster(self, connection: ClusterConnection, hits: Sequence[Hit], now: int) -> list[Consumed]:
+    async def count_in_cluster(self, client: RedisCluster, hits: Sequence[Hit], now: int) -> list[Consumed]:
+        """Count at the primaries of the buckets' slots. Raises one of ERRORS if a slot has none."""
+        await client.initialize()
+        shares: dict[str, list[Hit]] = defaultdict(list)
+        for hit in hits:
+            node = cast(ClusterNode, client.get_node_from_key(redis_key(hit.bucket)))
+            shares[node.name].append(hit)
         counted: dict[Group, Consumed] = {}
-        for server, share in (await connection.divide(hits)).items():
-            counts = await self.count(connection, share, now, server)
+        for server, share in shares.items():
+            counts = await self.count(client, share, now, server)
             counted.update(zip([hit.group for hit in share], counts, strict=True))
         return [counted[hit.group] for hit in hits]
 
@@ -218,21 +157,60 @@ class RedisCounters:
             fault = await find_topology_fault(self.address)
             if fault is not None:
                 return fault
-            await self.connection.client.initialize()
+            if isinstance(self.client, RedisCluster):
+                await self.client.nodes_manager.initialize()  # a replica may have replaced a primary
         except ERRORS as error:
             self.outages.note_failure(error)
             return None
-        faults: list[Fault | None] = []
-        for name, server in self.connection.servers().items():
+        servers = counting_servers(self.client)
+        for name, server in servers.items():
             try:
-                faults.append(await find_server_fault(server))
+                found = await find_server_fault(server)
             except ERRORS as error:
                 self.outages.note_failure(error, name)
             else:
-                self.outages.note_success(name, self.connection.servers())
-        if len(faults) < len(self.connection.servers()) and isinstance(self.connection, ClusterConnection):
-            await self.connection.client.nodes_manager.initialize()  # a replica may have replaced a primary
-        return next(filter(None, faults), None)
+                self.outages.note_success(name, servers)
+                fault = fault or found
+        return fault
+
+
+@traced("EVAL limits", system="redis")
+async def run_script(client: Redis, hits: Sequence[Hit], now: int) -> list[Consumed]:
+    """Count in one round trip. Raises one of ERRORS.
+
+    There is one timer for sending and the reply. The client's own calls have two, and take twice the processor time.
+    """
+    connection = await client.connection_pool.get_connection()
+    seconds = connection.socket_timeout
+    connection.socket_timeout = None
+    try:
+        async with asyncio.timeout(seconds):
+            await connection.send_command(*build_command(hits, now), check_health=False)
+            return [(granted, used) for granted, used in await connection.read_response()]
+    finally:
+        connection.socket_timeout = seconds
+        await client.connection_pool.release(connection)
+
+
+@traced("EVAL limits", system="redis")
+async def run_pipeline(client: RedisCluster, hits: Sequence[Hit], now: int) -> list[Consumed]:
+    """Count in one round trip to a primary, with a script for each slot. Raises one of ERRORS.
+
+    The client follows MOVED and ASK, which have counted nothing.
+    """
+    pipeline = client.pipeline()
+    for hit in hits:
+        pipeline.execute_command(*build_command([hit], now))
+    try:
+        replies = await pipeline.execute(raise_on_error=False)
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+    except ERRORS:
+        with suppress(*ERRORS):  # pipelines do not look for the replica that has replaced a primary
+            await client.nodes_manager.initialize()
+        raise
+    return [(granted, used) for [(granted, used)] in replies]
 
 
 def redis_key(bucket: str, part: str = "") -> str:

@@ -10,20 +10,22 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-import redis
 from msgspec import Struct
 from redis.asyncio import Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.connection import SSLConnection, parse_url
-
-from accounts.limits.windows import MOST_AHEAD
+from redis.exceptions import NoPermissionError, RedisClusterException, RedisError, ResponseError
 
 SECONDS_TO_WAIT = 0.5
 Host = tuple[str, int]
 Options = dict[str, Any]  # keyword arguments of redis-py's clients
+Client = Redis | RedisCluster
 Server = Redis | ClusterNode
+ERRORS = (RedisError, RedisClusterException, OSError)
+OLDEST = (6, 2)
+SLOTS = 16_384
 CLIENT_OPTIONS: Options = {
     "protocol": 2,
     "socket_timeout": SECONDS_TO_WAIT,
@@ -43,6 +45,8 @@ class RedisAddress:
         self.topology = ""  # or sentinel or cluster
         self.hosts: list[Host] = []
         self.primary = ""  # its name in Sentinel
+        self.options = dict(CLIENT_OPTIONS)
+        self.sentinel_options = dict(CLIENT_OPTIONS)
         if "+" not in url.partition(":")[0]:
             if "," in url.partition("//")[2].rpartition("@")[2].partition("/")[0]:
                 raise ValueError("several hosts need redis+sentinel://host,host/NAME/0 or redis+cluster://host,host")
@@ -68,15 +72,13 @@ class RedisAddress:
         del given["host"]
         if given.pop("connection_class", None) is SSLConnection:
             given["ssl"] = True
-        self.options = dict(CLIENT_OPTIONS)
-        self.sentinel_options = dict(CLIENT_OPTIONS)
         for name, value in given.items():
             if not name.startswith("sentinel_"):
                 self.options[name] = value
             if name.startswith(("sentinel_", "ssl", "socket_")):
                 self.sentinel_options[name.removeprefix("sentinel_")] = value
 
-    def client(self) -> Redis | RedisCluster:
+    def client(self) -> Client:
         """Return a client for one event loop, which connects when it is first used."""
         if self.topology == "sentinel":
             sentinel = Sentinel(self.hosts, sentinel_kwargs=self.sentinel_options, **self.options)
@@ -107,7 +109,11 @@ def parsed(url: str) -> Options:
     return found
 
 
-OLDEST = (6, 2)
+def counting_servers(client: Client) -> Mapping[str, Server]:
+    """Return the server that counts, or the primaries of a Cluster by name."""
+    if isinstance(client, Redis):
+        return {"": client}
+    return {node.name: node for node in client.get_primaries()}
 
 
 class Fault(Struct, frozen=True):
@@ -133,81 +139,49 @@ UNASSIGNED_SLOTS = Fault(
     "unassigned_slots",
     "REDIS_URL leads to a Cluster that has slots without a primary. `valkey-cli --cluster check` lists them.",
 )
-SLOTS = 16_384
 REPLICA = Fault("replica", "REDIS_URL leads to a read-only replica. Name its primary, or the Sentinels that watch it.")
 
 
 async def find_topology_fault(address: RedisAddress) -> Fault | None:
-    """Inspect the Sentinels or nodes that the address names. Raises redis.RedisError if they do not answer."""
-    if address.topology == "sentinel":
-        return await find_sentinel_fault(address)
-    if address.topology == "cluster":
-        return await find_cluster_fault(address)
-    return None
-
-
-async def find_sentinel_fault(address: RedisAddress) -> Fault | None:
-    """Return the fault if a Sentinel answers and none knows the primary."""
-    answered = False
-    for sentinel in address.named:
+    """Inspect the Sentinels or nodes that the URL names. Returns None if none of them answers."""
+    fault = None
+    for server in address.named:
         try:
-            if address.primary in await sentinel.sentinel_masters():
-                return None
-            answered = True
-        except (redis.ConnectionError, redis.TimeoutError):
+            if address.topology == "sentinel":
+                if address.primary in await server.sentinel_masters():
+                    return None
+                fault = UNKNOWN_PRIMARY
+            else:
+                info = await server.execute_command("CLUSTER INFO")
+                return None if int(info["cluster_slots_assigned"]) == SLOTS else UNASSIGNED_SLOTS
+        except NoPermissionError:
+            return None  # a user that may not ask: the servers are taken as they are
+        except ResponseError:
+            return NO_SENTINEL if address.topology == "sentinel" else NO_CLUSTER
+        except ERRORS:
             continue
-        except redis.ResponseError:
-            return NO_SENTINEL
-    return UNKNOWN_PRIMARY if answered else None
-
-
-async def find_cluster_fault(address: RedisAddress) -> Fault | None:
-    """Inspect the first node that answers. Raises redis.ConnectionError if none does."""
-    for node in address.named:
-        try:
-            if read_mode(await read_info(node)) not in ("cluster", ""):
-                return NO_CLUSTER
-            assigned = (await node.execute_command("CLUSTER INFO"))["cluster_slots_assigned"]
-        except (redis.ConnectionError, redis.TimeoutError):
-            continue
-        return None if int(assigned) == SLOTS else UNASSIGNED_SLOTS
-    raise redis.ConnectionError("no node answers")
-
-
-async def read_info(server: Server) -> Mapping[str, object]:
-    """Return the server's INFO; nothing if the user may not ask, and then the server is taken as it is."""
-    try:
-        info: Mapping[str, object] = await server.execute_command("INFO")
-    except redis.exceptions.NoPermissionError:
-        return {}
-    return info
-
-
-def read_mode(info: Mapping[str, object]) -> str:
-    """Return `standalone`, `cluster` or `sentinel`."""
-    return str(info.get("server_mode") or info.get("redis_mode") or "")  # of Valkey, of Redis
+    return fault
 
 
 async def find_server_fault(server: Server) -> Fault | None:
-    """Inspect a server that counts: a single one, or a primary of a Cluster."""
-    info = await read_info(server)
-    if isinstance(server, ClusterNode):
-        return find_settings_fault(info)
-    return find_fault_in(info)
+    """Inspect a server that counts: a single one, or a primary of a Cluster. Raises one of ERRORS."""
+    try:
+        info = await server.execute_command("INFO")
+    except NoPermissionError:
+        return None
+    return find_fault_in(info, is_clustered=isinstance(server, ClusterNode))
 
 
-def find_fault_in(info: Mapping[str, object]) -> Fault | None:
-    """Return the fault that the INFO of a single server shows."""
-    if read_mode(info) == "sentinel":
-        return SENTINEL
-    if read_mode(info) == "cluster":
-        return CLUSTER_NODE
-    if info.get("role") == "slave":
-        return REPLICA
-    return find_settings_fault(info)
-
-
-def find_settings_fault(info: Mapping[str, object]) -> Fault | None:
+def find_fault_in(info: Mapping[str, object], *, is_clustered: bool = False) -> Fault | None:
+    """Return the fault that the INFO of a server shows. `is_clustered` if the URL names a Cluster."""
+    if not is_clustered:
+        mode = info.get("server_mode") or info.get("redis_mode")  # of Valkey, of Redis
+        if mode == "sentinel":
+            return SENTINEL
+        if mode == "cluster":
+            return CLUSTER_NODE
+        if info.get("role") == "slave":
+            return REPLICA
     version = str(info.get("redis_version", ""))
     if version and tuple(map(int, version.split(".")[:2])) < OLDEST:
         return Fault("too_old", f"Redis {version} is too old. Use Redis {'.'.join(map(str, OLDEST))} or Valkey.")
@@ -219,37 +193,3 @@ def find_settings_fault(info: Mapping[str, object]) -> Fault | None:
             "Set maxmemory-policy noeviction.",
         )
     return None
-
-
-# Counts in several buckets. ARGV[1] has the cost, the time and the windows of each, and KEYS the hash of each window;
-# windows of the same part of a bucket share one. Returns for each bucket how much is granted, and its former counts.
-CONSUME = """
-local reply, first = {}, 0
-for _, bucket in ipairs(cmsgpack.unpack(ARGV[1])) do
-  local cost, now, windows = unpack(bucket)
-  local granted, numbers, counts, longest = cost, {}, {}, {}
-  for i, window in ipairs(windows) do
-    local key, limit, seconds = KEYS[first + i], unpack(window)
-    local kept = redis.call('HMGET', key, 'n' .. seconds, 'c' .. seconds)
-    numbers[i], counts[i] = math.floor(now / seconds), 0
-    local former = tonumber(kept[1] or 0)
-    if former >= numbers[i] and former * seconds <= now + MOST_AHEAD then
-      numbers[i], counts[i] = former, tonumber(kept[2])
-    end
-    granted = math.max(math.min(granted, limit - counts[i]), 0)
-    longest[key] = math.max(longest[key] or 0, seconds)
-  end
-  if granted > 0 then
-    for i, window in ipairs(windows) do
-      local number, count = string.format('%d', numbers[i]), string.format('%d', counts[i] + granted)
-      redis.call('HSET', KEYS[first + i], 'n' .. window[2], number, 'c' .. window[2], count)
-    end
-    for key, seconds in pairs(longest) do
-      redis.call('EXPIRE', key, seconds * 2)
-    end
-  end
-  table.insert(reply, {granted, counts})
-  first = first + #windows
-end
-return reply
-""".replace("MOST_AHEAD", str(MOST_AHEAD))

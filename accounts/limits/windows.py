@@ -8,13 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accounts.keys.authentication import Grant
-from kit.http.client_addresses import client_network
+from kit.http.errors import RateLimitExceeded
+from kit.http.headers import client_network
 from kit.values.networks import Address
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 # Prefixes of buckets: of an account's plan, of its meter at the edge, and of an address without a key.
 ACCOUNT, AT_EDGE, ADDRESS = "account:", "edge:", "address:"
 PUBLIC = "public"  # the part of an account's bucket that its public keys share
+PERIODS = {MINUTE: "a minute", HOUR: "an hour", DAY: "a day"}
 NAMES = {MINUTE: '"minute"', HOUR: '"hour"', DAY: '"day"'}  # window names as structured field strings
 PUBLIC_ADDRESS = f"{PUBLIC}:{ADDRESS}"  # prefix of the part that counts an address with public keys
 # Seconds. Windows only move forward, so that a process with a late clock cannot reopen an old one. One that begins
@@ -67,6 +69,23 @@ class LimitState(Struct, frozen=True, gc=False):
         retry_after = None if allowed else left
         seconds, part = window.seconds, window.part
         return cls(allowed, window.limit, remaining, reset, retry_after, windows, seconds, left, part, is_near)
+
+    def check(self) -> None:
+        """Raise RateLimitExceeded if the request was not granted."""
+        if self.allowed:
+            return
+        whose = ""
+        if self.part == PUBLIC:
+            whose = " for the account's public keys"
+        elif self.part.startswith(PUBLIC_ADDRESS):
+            whose = " with public keys from one address"
+        elif self.part:
+            whose = " of this key"
+        raise RateLimitExceeded(
+            f"The limit of {self.limit} requests {PERIODS[self.seconds]}{whose} is used up. "
+            f"Try again in {self.retry_after} seconds.",
+            retry_after=self.retry_after,
+        )
 
 
 class Hit(Struct, frozen=True, gc=False):

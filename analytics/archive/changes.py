@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from datetime import date
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.models import ArchivedMonth
@@ -18,24 +17,17 @@ def note_change(account_id: str, days: Iterable[date]) -> None:
 
     Raises ValidationError if only the archive has one of these months.
     """
-    months = months_containing(days)
+    months = {day.replace(day=1) for day in days}
     horizon = lock_out_copies()
     if horizon is not None and any(month < horizon for month in months):
         raise ValidationError(f"Only the archive has decisions before {horizon}. None can be added there.")
     ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
 
 
-def note_erasure(account_id: str, days: Iterable[date]) -> None:
-    """Mark the months of these days and all that only the archive has. Call it in the transaction of the erasure."""
-    changed = Q(month__in=months_containing(days))
-    horizon = lock_out_copies()
-    if horizon is not None:
-        changed |= Q(month__lt=horizon)
-    ArchivedMonth.objects.filter(changed, account_id=account_id).update(is_current=False)
-
-
-def months_containing(days: Iterable[date]) -> set[date]:
-    return {day.replace(day=1) for day in days}
+def note_erasure(account_id: str, months: Iterable[date]) -> None:
+    """Mark months with decisions of an erased customer. Call it after the last change to them."""
+    lock_out_copies()
+    ArchivedMonth.objects.filter(account_id=account_id, month__in=months).update(is_current=False)
 
 
 def lock_out_copies() -> date | None:

@@ -22,6 +22,7 @@ from analytics.archive.table import Checksum, DecisionTable
 from analytics.events.partitions import drop_before, first_decision_id, month_start
 from analytics.events.retention import before_removal, delete_in_batches, exclusive_maintenance
 from analytics.models import AccessEvent
+from analytics.rollups.roll_up import roll_up
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import turn_to_write
 
@@ -46,6 +47,7 @@ def drop_archived(now: datetime, until: datetime) -> datetime | None:
         if first is not None and first < end and (begin is None or begin < end):
             verify_months(begin, end)
             store.sync()
+            roll_up()  # an erasure finds the archived months of a customer by its totals
             move_horizon(now, end)
         horizon = stored_horizon()
         if horizon is not None:

@@ -1,7 +1,8 @@
 """Refunds: how much of a charge was refunded, and how much can still be.
 
-A charge is the revenue from a decision, from a licence's price, or one of its fees. A refund is a negative adjustment
-of that charge. All other entries of the charge, including positive adjustments, increase what can be refunded.
+A charge is the revenue from a decision or from a licence's price, or a single entry: a fee, or a positive adjustment
+that names no other charge. A refund is a negative adjustment of that charge; its `fee` names the single entry. All
+other entries of the charge, including positive adjustments, increase what can be refunded.
 """
 
 from collections import Counter
@@ -23,6 +24,9 @@ from kit.values.amounts import from_millionths, to_millionths
 from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
+IS_SINGLE = Q(type=EntryType.FEE) | Q(
+    type=EntryType.ADJUSTMENT, amount__gt=0, fee__isnull=True, decision__isnull=True, license__isnull=True
+)
 ZERO = Decimal(0)
 
 
@@ -38,7 +42,7 @@ def of_prices(license_ids: list[str]) -> Q:
 
 
 def of_fees(entry_ids: list[str]) -> Q:
-    """Return the condition for these fees and their refunds."""
+    """Return the condition for these single entries and their refunds."""
     return Q(pk__in=entry_ids) | Q(fee__in=entry_ids)
 
 
@@ -53,14 +57,14 @@ class ChargeKind(NamedTuple):
 
 NOT_A_PRICE = " Refund an access by its decisionId, or give a credit that names only the requesterId."
 KINDS = {
-    "fee": ChargeKind("led", "Fee", of_fees),
+    "fee": ChargeKind("led", "Entry", of_fees),
     "decision": ChargeKind("dec", "Decision", of_decisions),
     "license": ChargeKind("lic", "The price of licence", of_prices, NOT_A_PRICE),
 }
 
 
 class Charge(NamedTuple):
-    """A decision, a licence's price or a fee that was charged."""
+    """A decision, a licence's price, or a single entry."""
 
     kind: str  # a key of KINDS
     id: str
@@ -84,10 +88,17 @@ class Balance(NamedTuple):
 Balances = dict[tuple[Charge, str], Balance]  # by charge and currency
 
 
+def is_single(entry: LedgerEntry) -> bool:
+    """Whether the entry is a charge by itself, as IS_SINGLE."""
+    if entry.type == EntryType.ADJUSTMENT and entry.amount > 0:
+        return not (entry.fee_id or entry.decision_id or entry.license_id)
+    return entry.type == EntryType.FEE
+
+
 def charge_of(entry: LedgerEntry) -> Charge | None:
-    """Return the charge that an entry belongs to, or None if it names neither fee nor decision nor licence."""
-    fee = entry.pk if entry.type == EntryType.FEE else entry.fee_id
-    return named_first(fee, entry.decision_id, entry.license_id)
+    """Return the charge that an entry belongs to, or None for a negative adjustment that names none."""
+    single = entry.pk if is_single(entry) else entry.fee_id
+    return named_first(single, entry.decision_id, entry.license_id)
 
 
 def named_first(fee: str | None, decision: str | None, license: str | None) -> Charge | None:  # noqa: A002
@@ -96,8 +107,9 @@ def named_first(fee: str | None, decision: str | None, license: str | None) -> C
 
 
 def booked_charge(entry: LedgerEntry) -> Charge | None:
-    """Return the charge that an entry books, or None for adjustments and other corrections."""
-    return charge_of(entry) if entry.type != EntryType.ADJUSTMENT and entry.amount > 0 else None
+    """Return the charge that an entry books, or None for corrections."""
+    books = is_single(entry) or entry.type != EntryType.ADJUSTMENT
+    return charge_of(entry) if books and entry.amount > 0 else None
 
 
 def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datetime | None = None) -> Balances:
@@ -114,8 +126,8 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     entries = LedgerEntry.objects.filter(named, account__in=set(account_ids))
     if until is not None:
         entries = entries.filter(created__lte=until)
-    fee = Case(When(type=EntryType.FEE, then=F("id")), default=F("fee_id"))
-    groups = entries.order_by().annotate(of_fee=fee).values_list("of_fee", "decision_id", "license_id", "currency")
+    single = Case(When(IS_SINGLE, then=F("id")), default=F("fee_id"))
+    groups = entries.order_by().annotate(single=single).values_list("single", "decision_id", "license_id", "currency")
     by_charge: Balances = {}
     for *names, currency, total, refunds in groups.annotate(Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
         refunded = -(refunds or ZERO)

@@ -35,7 +35,7 @@ class LedgerEntrySerializer(RowSerializer):
         required=False,
         allow_null=True,
         source="fee_id",
-        help_text="The fee that this adjustment refunds.",
+        help_text="The fee, or other charge without decision and licence, that this adjustment refunds.",
     )
     decisionId = Id("dec", max_length=100, required=False, allow_null=True, source="decision_id")
     contentId = Id("cnt", max_length=100, required=False, allow_null=True, source="content_id")
@@ -47,7 +47,7 @@ class LedgerEntrySerializer(RowSerializer):
     refunded = Amount(
         read_only=True,
         allow_null=True,
-        help_text="The amount refunded of the charge, fee or licence price; null for an adjustment.",
+        help_text="The amount refunded of the charge, fee or licence price; null for a correction.",
     )
     refundable = Amount(read_only=True, allow_null=True, help_text="The amount still refundable.")
     created = Timestamp(read_only=True)

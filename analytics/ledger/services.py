@@ -17,6 +17,7 @@ from analytics.ledger.refunds import (
     charge_of,
     charge_to_refund,
     check_refund,
+    is_single,
     return_to_wallet,
     usage_id,
 )
@@ -125,8 +126,8 @@ def named_charge(account_id: str, fields: Validated) -> tuple[Charge, str | None
     charge = charge_of(entry)
     if charge is None or entry.amount <= 0:
         raise ValidationFailed(
-            "Only a fee, or a charge with a decision or a licence, can be refunded. Add a negative adjustment with "
-            "POST /v1/revenue instead.",
+            "Only a charge can be refunded, and this entry refunds one. To undo that, add a positive adjustment that "
+            "names the same charge.",
             param="entryId",
         )
     return charge, entry.currency
@@ -192,8 +193,8 @@ def find_named(account_id: str, field: str, fields: Validated) -> Model | None:
     model = referred_model(LedgerEntry, field)
     if lookup != "pk" or ids.decode(ids.id_prefix(model), value) is not None:
         referred = model._default_manager.filter(account_id=account_id, **{lookup: value}).first()
-        if isinstance(referred, LedgerEntry) and referred.type != EntryType.FEE:
-            raise ValidationFailed("Must be an entry of the type `fee`.", param=name)
+        if isinstance(referred, LedgerEntry) and not is_single(referred):
+            raise ValidationFailed("Must be a fee, or an adjustment that charges by itself.", param=name)
         if referred is None and field == "decision":
             referred = former_decision(account_id, value)
         if referred is not None:

@@ -7,7 +7,7 @@ are grouped by outcome; for earlier days only the number of requests is known.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, NamedTuple
@@ -260,7 +260,8 @@ def last_decision_at(account_id: str, requester: int) -> datetime | None:
         last = decisions.order_by("-created").values_list("created", flat=True).first()
         if last is not None or horizon is None:
             return last
-        month = last_month(account_id, requester, horizon)
+        months = months_with_decisions(account_id, [requester])
+        month = next((month for month in months if month < horizon), None)
         if month is None:
             return None
         with suppress(ServiceUnavailable):  # which is logged
@@ -270,13 +271,11 @@ def last_decision_at(account_id: str, requester: int) -> datetime | None:
     return read_at_horizon(read)
 
 
-def last_month(account_id: str, requester: int, end: datetime) -> datetime | None:
-    """Return the last month before `end` in which the rollups have decisions about a requester."""
-    years = RequesterYear.objects.filter(account_id=account_id, requester_id=requester, year__lte=end.year)
+def months_with_decisions(account_id: str, requesters: Sequence[int]) -> Iterator[datetime]:
+    """Yield the months in which the rollups have decisions about one of the requesters, those of later years first."""
+    years = RequesterYear.objects.filter(account_id=account_id, requester_id__in=requesters)
     for year in years.order_by("-year"):
         totals = [0, *(getattr(year, month) for month in MONTHS)]
         for month in range(12, 0, -1):
-            begin = datetime(year.year, month, 1, tzinfo=UTC)
-            if begin < end and totals[month] > totals[month - 1]:
-                return begin
-    return None
+            if totals[month] > totals[month - 1]:
+                yield datetime(year.year, month, 1, tzinfo=UTC)

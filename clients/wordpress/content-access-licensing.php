@@ -36,8 +36,9 @@ const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_';
 const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
-const REFUSED_HOSTS = 'content_licensing_refused_hosts'; // option: hosts that the key is not for, with the day of the last visit
-const MAX_REFUSED_HOSTS = 10; // of these, which visitors can make up
+const OWN_HOSTS = 'content_licensing_own_hosts'; // option: hosts where administrators work, with the day of the last visit that the
+// key was not for; '' if there was none
+const MAX_OWN_HOSTS = 20;
 const MAX_HOSTS = 100; // whose mode and robots.txt are kept
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option: hosts, each with the text and until when it is not requested again
@@ -51,7 +52,7 @@ const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is m
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
-const REFUSAL_PAGE = '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">'
+const REFUSAL_PAGE = '<!doctype html><html lang="%3$s"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
     . '<h1>%1$s</h1><p>%2$s</p></body></html>';
 const NO_CAUSES = ['rate_limit_exceeded', 'paused', 'unconfigured']; // of many wrong keys, of a timeout, and shown in any case
@@ -83,7 +84,7 @@ add_action('init', __NAMESPACE__ . '\serve_terms', 0);
 add_action('wp', __NAMESPACE__ . '\guard_early', PHP_INT_MIN); // before any plugin answers the page in its own way
 add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redirects to the page's own URL
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
-add_filter('robots_txt', __NAMESPACE__ . '\add_robots');
+add_filter('robots_txt', __NAMESPACE__ . '\add_robots', PHP_INT_MAX); // whose text has all own rules
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 register_activation_hook(__FILE__, __NAMESPACE__ . '\activate');
 
@@ -139,7 +140,7 @@ function guard_once(): void
     } elseif ($method === 'OPTIONS') {
         $method = 'GET'; // WordPress answers it with the whole page
     }
-    $verdict = decide_all(page_urls(), $method);
+    $verdict = decide(page_urls(), $method);
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -178,7 +179,7 @@ function guard_rest($result, $server, $request)
     }
     $is_decided = true;
     $route = $request->get_route();
-    if (is_editor(...posts_in_route($route))) {
+    if (is_editor(...posts_in_route($route)) || lower_route($route) === '/wp/v2/users/me') { // the visitor's own profile
         return $result;
     }
     $url = rest_page_url($route);
@@ -189,7 +190,7 @@ function guard_rest($result, $server, $request)
         $method = 'HEAD';
         $url = names_page($url) ? $url : route_url($route); // a draft has no permalink
     }
-    $verdict = decide($url, $method);
+    $verdict = decide([$url], $method);
     send_headers($verdict);
     add_filter('rest_pre_serve_request', fn ($is_served) => keep_link($verdict, $is_served));
     if ($verdict->status === null) {
@@ -217,7 +218,7 @@ function is_editor(\WP_Post ...$posts): bool
 }
 
 /**
- * Return the URLs that have to be allowed; the last one is charged.
+ * Return the URLs that have to be allowed. The last one is recorded, and charged, unless another is stricter.
  *
  * They are the page's own: WordPress answers one page under several, such as /?p=1, /?cat=2 and /?feed=rss2.
  */
@@ -398,26 +399,12 @@ function requested_url(): string
     return "{$parts['scheme']}://{$parts['host']}$port" . strtok(wp_unslash($_SERVER['REQUEST_URI'] ?? '/'), '?');
 }
 
-/** Decide about several pages: the strictest decision counts. Only the last one is charged. */
-function decide_all(array $urls, string $method): Verdict
+/** Decide about a visit that gets the text of these URLs, by one question. */
+function decide(array $urls, string $method): Verdict
 {
-    $last = array_pop($urls);
-    $cache = [];
-    foreach ($urls as $url) {
-        $verdict = decide($url, 'HEAD');
-        if ($verdict->status !== null) {
-            return $verdict;
-        }
-        $cache += array_intersect_key($verdict->headers, ['cache-control' => true]);
-    }
-    $verdict = decide($last, $method);
-    $verdict->headers += $cache;
-    return $verdict;
-}
-
-function decide(string $url, string $method): Verdict
-{
-    $question = question($url, names_page($url) ? $method : 'HEAD'); // what is refused below costs nothing
+    $have_paths = array_filter($urls, __NAMESPACE__ . '\names_page') === $urls;
+    $question = question($urls, $have_paths ? $method : 'HEAD'); // what is refused below costs nothing
+    $host = host_of(end($urls));
     $lengths = array_map('strlen', $question);
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
@@ -426,28 +413,27 @@ function decide(string $url, string $method): Verdict
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
-        $is_open = $is_caused_by_visit ? observes(host_of($url)) : stays_open($url);
+        $is_open = observes($host) || (!$is_caused_by_visit && array_filter($urls, __NAMESPACE__ . '\is_open_page') === $urls);
         return $is_open ? new Verdict(null, ['cache-control' => 'private']) : undecided();
     }
     remember(OUTAGE, '');
     $status = (int) wp_remote_retrieve_response_code($answer);
     $is_allowed = $status < 300;
     $refuses_nobody = wp_remote_retrieve_header($answer, 'x-access-mode') !== '';
-    $host = host_of($url);
     $is_for_another_host = wp_remote_retrieve_header($answer, 'x-access-reason') === 'host_not_allowed';
-    note_host($host, $is_for_another_host);
+    note_visit($host, $is_for_another_host);
     if ($is_for_another_host) {
-        log_once("host_not_allowed $host", "Visits of $host are not decided: " . wrong_host($host));
+        log_once('host_not_allowed', "Visits of $host are not decided: " . wrong_host($host));
         if (observes('') && refuses_nobody('') !== false) { // a visitor may choose the host, so a site that enforces stays closed
             return new Verdict(null, ['cache-control' => 'private']);
         }
     } elseif (wp_remote_retrieve_header($answer, 'x-access-requester') !== '') { // files public on every site say nothing
         remember_mode($host, $refuses_nobody ? '1' : '0');
     }
-    if (!names_page($url) && !$refuses_nobody) {
+    if (!$have_paths && !$refuses_nobody) {
         return refusal(403, 'This page has no address of its own, so access to it cannot be allowed.');
     }
-    $shown = names_page($url) ? picked($answer, SHOWN) : []; // the terms are those of the front page
+    $shown = $have_paths ? picked($answer, SHOWN) : []; // the terms are those of the front page
     if ($is_allowed) {
         $shown += new_cookie($answer);
         $cache = wp_remote_retrieve_header($answer, 'x-access-cache');
@@ -495,17 +481,22 @@ function note_outage($answer): void
     }
 }
 
-/** Keep for wp-admin that the key is not for the host, until it is, or nobody visits the host for a day. */
-function note_host(string $host, bool $is_refused): void
+/** Note that an administrator works at the host. Visitors can make up other hosts: wp-admin says nothing about these. */
+function note_own_host(string $host): void
 {
-    $before = (array) get_option(REFUSED_HOSTS, []);
-    $hosts = array_filter($before, fn ($day) => $day >= gmdate('Y-m-d', time() - DAY_IN_SECONDS));
-    unset($hosts[$host]);
-    if ($is_refused) {
-        $hosts = array_slice([$host => gmdate('Y-m-d', time())] + $hosts, 0, MAX_REFUSED_HOSTS);
+    $hosts = (array) get_option(OWN_HOSTS, []);
+    if (!isset($hosts[$host])) {
+        update_option(OWN_HOSTS, array_slice([$host => ''] + $hosts, 0, MAX_OWN_HOSTS));
     }
-    if ($hosts != $before) { // in any order
-        update_option(REFUSED_HOSTS, $hosts);
+}
+
+/** Keep for wp-admin that the key is not for one of the site's own hosts, until it is. */
+function note_visit(string $host, bool $is_refused): void
+{
+    $hosts = (array) get_option(OWN_HOSTS, []);
+    $day = $is_refused ? gmdate('Y-m-d') : '';
+    if (($hosts[$host] ?? $day) !== $day) {
+        update_option(OWN_HOSTS, [$host => $day] + $hosts);
     }
 }
 
@@ -555,8 +546,9 @@ function log_once(string $reason, string $line): void
 }
 
 /** Return the headers of the question. */
-function question(string $url, string $method): array
+function question(array $urls, string $method): array
 {
+    $urls = preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $urls);
     $question = ['user-agent' => '', 'referer' => '']; // or WordPress would send its own
     foreach (SENT as $name) {
         $key = 'HTTP_' . strtoupper(str_replace('-', '_', $name));
@@ -573,7 +565,8 @@ function question(string $url, string $method): array
     $question += [
         'x-licensing-errors' => '503', // a wrong key is an outage, which refuses no reader of open pages
         'x-licensing-method' => $method,
-        'x-licensing-url' => preg_replace_callback('/[^\x21-\x7e]/', fn ($match) => rawurlencode($match[0]), $url),
+        'x-licensing-url' => end($urls),
+        'x-licensing-also' => implode(' ', array_slice($urls, 0, -1)),
         'x-licensing-requester' => rawurlencode(requester()),
         'x-licensing-address' => filter_var($address, FILTER_VALIDATE_IP) ?: '',
         'x-licensing-visitor' => $cookie[1] ?? '',
@@ -703,11 +696,8 @@ function wrong_host(string $host): string
 }
 
 /** Whether the page stays open while the service is down, by its own URL: the requested one may show another page. */
-function stays_open(string $url): bool
+function is_open_page(string $url): bool
 {
-    if (observes(host_of($url))) {
-        return true;
-    }
     return names_page($url) && is_open_path($url);
 }
 
@@ -736,7 +726,11 @@ function open_paths(): string
 /** Tell the site's administrators what keeps pages closed. */
 function show_problems(): void
 {
-    foreach (current_user_can('manage_options') ? problems() : [] as $problem) {
+    if (!current_user_can('manage_options')) {
+        return;
+    }
+    note_own_host(host_of(home_url()));
+    foreach (problems() as $problem) {
         echo '<div class="notice notice-error"><p>Content Access Licensing: ' . esc_html($problem) . '</p></div>';
     }
 }
@@ -755,7 +749,8 @@ function problems(): array
         $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
             . 'for them. See its load, and the network between.';
     }
-    foreach (array_keys((array) get_option(REFUSED_HOSTS, [])) as $host) {
+    $yesterday = gmdate('Y-m-d', time() - DAY_IN_SECONDS);
+    foreach (array_keys(array_filter((array) get_option(OWN_HOSTS, []), fn ($day) => $day >= $yesterday)) as $host) {
         $problems[] = "visits of $host are not decided. " . wrong_host($host)
             . ' Until then, a site that enforces refuses everybody there but editors.';
     }
@@ -794,11 +789,17 @@ function undecided(): Verdict
     return $verdict;
 }
 
-/** Refuse the visit without the service: with a page for browsers, with plain text for programs, and as the REST API does. */
-function refusal(int $status, string $text): Verdict
+/**
+ * Refuse the visit without the service: with a page for browsers, with plain text for programs, and as the REST API does.
+ *
+ * The text can be translated, by a .mo file of the plugin's name or by the filter gettext_content-access-licensing.
+ */
+function refusal(int $status, string $english): Verdict
 {
+    $text = translate($english, 'content-access-licensing');
+    $language = $text === $english ? 'en' : get_bloginfo('language');
     $type = stripos($_SERVER['HTTP_ACCEPT'] ?? '', 'text/html') !== false ? 'text/html' : 'text/plain';
-    $body = $type === 'text/html' ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), $text) : $text;
+    $body = $type === 'text/html' ? sprintf(REFUSAL_PAGE, esc_html(get_bloginfo('name')), esc_html($text), $language) : $text;
     if (defined('REST_REQUEST')) {
         $type = 'application/json';
         $body = wp_json_encode(['code' => 'content_licensing_refused', 'message' => $text, 'data' => ['status' => $status]]);
@@ -885,12 +886,67 @@ function add_robots(string $own): string
             update_option(ROBOTS, array_slice([$host => $kept] + $all, 0, MAX_HOSTS), false);
         }
     }
-    return rtrim("$own\n{$kept['text']}") . "\n";
+    return rtrim("$own\n" . with_own_rules($kept['text'], $own)) . "\n";
 }
 
-/** Register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */
+/**
+ * Repeat the site's rules for all crawlers in the service's groups for some, because a crawler that a group names reads
+ * no rules for all. Crawlers that the site's own text names, too, did not read them before.
+ */
+function with_own_rules(string $published, string $own): string
+{
+    [$named, $rules] = own_rules($own);
+    $groups = [];
+    foreach (explode("\n\n", $published) as $group) {
+        $lines = explode("\n", $group);
+        $agents = preg_grep('/^User-agent: /', $lines);
+        $others = array_diff($lines, $agents);
+        $with_own = array_filter($agents, fn ($line) => !in_array(strtolower(substr($line, 12)), $named, true));
+        if ($agents === ['User-agent: *'] || !$with_own || !$rules) {
+            $groups[] = $group;
+            continue;
+        }
+        $groups[] = implode("\n", [...$with_own, ...$others, ...repeatable_rules($rules, $others)]);
+        if ($with_own !== $agents) {
+            $groups[] = implode("\n", [...array_diff($agents, $with_own), ...$others]);
+        }
+    }
+    return implode("\n\n", $groups);
+}
+
+/** Return the crawlers that a robots.txt names, in lower case, and its rules for all others. */
+function own_rules(string $text): array
+{
+    $named = $rules = $agents = [];
+    $is_rule = true; // the former line
+    foreach (preg_split('/\R/', $text) as $line) {
+        if (!preg_match('/^\s*(user-agent|allow|disallow)\s*:\s*([^\s#]*)/i', $line, $match)) {
+            continue;
+        }
+        $key = ucfirst(strtolower($match[1]));
+        if ($key === 'User-agent') {
+            $agents = $is_rule ? [] : $agents;
+            $agents[] = $named[] = strtolower($match[2]);
+        } elseif ($match[2] !== '' && in_array('*', $agents, true)) {
+            $rules[] = "$key: $match[2]";
+        }
+        $is_rule = $key !== 'User-agent';
+    }
+    return [$named, $rules];
+}
+
+/** Leave out `Allow` where it may open what the group closes: the longer path would count. */
+function repeatable_rules(array $rules, array $group): array
+{
+    $closed = array_map(fn ($line) => preg_quote(substr($line, 10), '#'), preg_grep('/^Disallow: /', $group));
+    $is_closed = '#^Allow: (' . str_replace(['\*', '\$'], ['.*', '$'], implode('|', $closed)) . '|.*\*)#';
+    return array_filter($rules, fn ($rule) => !preg_match($is_closed, $rule));
+}
+
+/** Note the host, and register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */
 function activate(): void
 {
+    note_own_host(host_of(home_url()));
     register_uninstall_hook(__FILE__, __NAMESPACE__ . '\uninstall');
 }
 

@@ -18,7 +18,7 @@ from analytics.archive.models import ArchivedMonth
 from analytics.events import partitions
 from analytics.events.partitions import month_after
 from analytics.models import AccessEvent, Entry, RecentUsage
-from kit.http.client_addresses import TrustedProxies, get_client_address
+from kit.http.headers import TrustedProxies, get_client_address
 from kit.storage.reading import stored_now
 from kit.telemetry.metrics import BuildInfo, registry
 from kit.telemetry.tables import TableSizes

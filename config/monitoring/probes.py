@@ -9,8 +9,8 @@ from django.db import Error, connection
 from accounts.limits.limiter import limiter
 from config import schema
 from kit.http.bodies import Scope, Send
+from kit.http.headers import valid_request_id
 from kit.http.rendering import render_json
-from kit.http.request_ids import valid_request_id
 from kit.statement_timeout import own_connection
 from kit.storage import clocks
 from kit.storage.outage_causes import DISK_FULL, TIMEOUT, is_read_only, outage_cause, outages

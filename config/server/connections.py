@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from uvicorn.server import ServerState
 
-from kit.http.client_addresses import TrustedProxies, client_network, parse_address
+from kit.http.headers import TrustedProxies, client_network, parse_address
 from kit.storage.light_tasks import LightTasks
 
 

@@ -5,8 +5,8 @@ from httptools import HttpParserError
 from uuid_utils import uuid7
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from kit.http.client_addresses import parse_address
 from kit.http.errors import ApiError, InvalidRequest, ServiceUnavailable
+from kit.http.headers import parse_address
 
 TLS_HANDSHAKE = b"\x16\x03"
 # What to do, by a part of the parser's reason.
@@ -47,7 +47,7 @@ def unreadable(error: HttpParserError, data: bytes) -> InvalidRequest | ApiError
 def refusal(error: ApiError, client: tuple[str, int] | None) -> bytes:
     """Return a reply in the API's envelope, because an unparsable request may have been meant for /v1."""
     # Imports models, which cannot be loaded before the application.
-    from accounts.limits.throttling import known_limit  # noqa: PLC0415
+    from accounts.limits.limiter import known_limit  # noqa: PLC0415
     from accounts.limits.windows import build_headers  # noqa: PLC0415
 
     limits = build_headers(known_limit("", parse_address(client[0]) if client else None))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from kit.http.errors import InvalidRequest, UnknownTransferCoding
-from kit.http.header_limits import LIMITS, MAX_TARGET
+from kit.http.headers import LIMITS, MAX_TARGET
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope

@@ -53,7 +53,7 @@ const forwarded = (request, env, url) => ({
   "x-licensing-visitor": visitorOf(request),
 });
 
-const CRAWLER = /bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)/i;
+const CRAWLER = /bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)|google(other|-)|-google|chatgpt.agent|webindexer|kagi-|autorag|tabstack|cotoyogi|omgili|webzio-|yeti|productsearch|siteaudit|barkrowler|feedly|bingpreview|whatsapp/i;
 const DECISIVE = ["authorization", "signature", "signature-input", "signature-agent", "crawler-exact-price",
   "crawler-max-price"];
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from kit.http.error_pages import error_page
 from kit.http.error_replies import render_error
 from kit.http.errors import ApiError, InvalidRequest
+from kit.http.headers import valid_request_id
 from kit.http.rendering import render_json
-from kit.http.request_ids import valid_request_id
 
 Scope = MutableMapping[str, Any]  # as ASGI defines them
 Message = MutableMapping[str, Any]

@@ -17,8 +17,8 @@ from kit.hot_settings import hot_setting
 from kit.http.bodies import Receive, Scope, Send
 from kit.http.error_replies import as_api_error, forget_frames
 from kit.http.errors import ApiError, HostNotAllowed, InsufficientScope, InvalidToken, MissingApiKey, NotFound
+from kit.http.headers import request_id, valid_request_id
 from kit.http.rendering import render_json
-from kit.http.request_ids import request_id, valid_request_id
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.repeated_log import RepeatedLog
@@ -47,6 +47,7 @@ from licensing.edge.answers import (
 )
 from licensing.edge.cookies import new_cookie, read_cookie
 from licensing.edge.current_crawlers import current_table
+from licensing.edge.further_pages import strictest_check
 from licensing.edge.original import (
     DENY_403,
     FORWARD,
@@ -206,7 +207,8 @@ class ForwardApplication(CheckApplication):
                 edge.signed = await self.signatures.signer(head, original)
             visitor = await identify(head, self.gateway, edge.signed, self.names, edge.grant.account_id, original, now)
             payment = read_payment(head, visitor.covered)
-            answer = await self.decide_page(edge, visitor.check(original, user_agent, payment), now)
+            check = visitor.check(original, user_agent, payment)
+            answer = await self.decide_page(edge, check, now, original.further)
             if isinstance(answer, InvalidToken):  # its licence has ended
                 visitor = None
                 raise answer
@@ -265,7 +267,7 @@ class ForwardApplication(CheckApplication):
         check = visitor.check(original, user_agent)
         preview = await self.preview(edge.grant.account_id, check, now)
         if preview is None or preview.decision.allowed:
-            answer = await self.decide_page(edge, check, now)
+            answer = await self.decide_page(edge, check, now, original.further)
             if isinstance(answer, InvalidToken):  # the licence of its token has ended, too
                 return await self.answer_without(refusal, edge, None, user_agent, original, now)
             if not isinstance(answer, Answer) or answer.decision.allowed:
@@ -285,8 +287,11 @@ class ForwardApplication(CheckApplication):
         page = strictest_page(check, item, facts.requesters, now)
         return decide_check(check, page, people[0], now, people[1] if people[1:] else None)
 
-    async def decide_page(self, edge: Edge, check: Check, now: datetime) -> Answer | ApiError:
-        """Decide the check. Returns NotFound if the account was deleted meanwhile."""
+    async def decide_page(
+        self, edge: Edge, check: Check, now: datetime, further: tuple[str, ...] = ()
+    ) -> Answer | ApiError:
+        """Decide the check of the page and of further ones. Returns NotFound if the account was deleted meanwhile."""
+        check = await strictest_check(self.gateway, edge, check, further, now)
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):
             await self.gateway.other_hosts.submit(edge.grant.account_id)

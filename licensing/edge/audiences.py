@@ -1,26 +1,17 @@
-"""Describe in one sentence what a site's policies let each audience do: readers, search, AI answers, AI training,
-archives.
-"""
+"""Describe in one sentence what a site's policies let each audience do: readers, and classes of crawlers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from kit.values.currencies import in_full
 from kit.values.decimals import from_millionths
+from licensing.crawler_classes import AUDIENCES
 from licensing.edge.publishing.promises import ANY_TIME, always_allows, opening_rules, quote_price
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import is_open_to_licensees
 from licensing.policies.facts import Facts
 from licensing.sites.identification import Identification
 
-AUDIENCES = {
-    "read": "Readers",
-    "search": "Search engines",
-    "ai_index": "Indexes of AI services",
-    "ai_input": "Crawlers for AI answers",
-    "ai_training": "Crawlers for AI training",
-    "archive": "Archives",
-}
 MAX_PATTERNS = 5  # named per outcome
 
 

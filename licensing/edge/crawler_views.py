@@ -10,10 +10,12 @@ from rest_framework.response import Response
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
 from kit.values.json_values import Rendered
-from licensing.edge.crawlers import Crawler, CrawlerClass, CrawlerKind, Fact
+from licensing.crawler_classes import CLASSES
+from licensing.edge.crawlers import Crawler, CrawlerKind, Fact
 from licensing.edge.current_crawlers import current_table
 
-CLASSES, FACTS, KINDS = list(get_args(CrawlerClass)), list(get_args(Fact)), list(get_args(CrawlerKind))
+FACTS = list(get_args(Fact))
+KINDS = list(get_args(CrawlerKind))
 
 
 class EvidenceSerializer(serializers.Serializer):
@@ -30,7 +32,7 @@ class CrawlerSerializer(serializers.Serializer):
     object = Choice(choices=["crawler"])
     name = serializers.CharField()
     crawlerClass = Choice(
-        choices=CLASSES, help_text="The permission that its visits ask for; `other` asks for `read`."
+        choices=list(CLASSES), help_text="The permission that its visits ask for; `other` asks for `read`."
     )
     operator = serializers.CharField()
     kind = Choice(

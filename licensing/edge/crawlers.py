@@ -17,8 +17,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values.networks import NetworkSet
+from licensing.crawler_classes import ADMITTED_BY_NAME, CLASSES, OTHER
 
 SHIPPED = Path(__file__).with_name("crawlers.json")
 MAX_CRAWLERS = 1_000
@@ -29,17 +30,12 @@ Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
 HostPattern = Annotated[str, Meta(max_length=253, pattern=r"^(\*\.)?([a-z0-9-]+\.)+([a-z][a-z0-9-]*|\*)$")]
 Link = Annotated[str, Meta(max_length=2048, pattern=r"^https://[\x21-\x7e]+$")]
-CrawlerClass = Literal["ai_training", "ai_input", "ai_index", "search", "archive", "preview", "ads", "other"]
 ReferrerKind = Literal["ai", "search"]
 COUNTRY = r"(?:com|[a-z]{2}|com?\.[a-z]{2})"  # what the `*` of `google.*` stands for
 CrawlerKind = Literal["crawler", "fetcher"]
 Fact = Literal["operator", "class", "userAgent", "robotsToken", "addressLists", "hosts", "signatureAgent"]
 RobotsToken = Annotated[str, Meta(min_length=2, max_length=100, pattern=r"^[A-Za-z0-9._-]+$")]
 IS_ROBOTS_TOKEN = re.compile(r"[A-Za-z0-9._-]{2,100}").fullmatch
-
-
-# Classes of fetches that show a page to somebody or check it. Being deceived by such a claim costs little.
-ADMITTED_BY_NAME = frozenset({"preview", "ads"})
 
 
 class Evidence(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +60,7 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
-    crawler_class: CrawlerClass = msgspec.field(name="class")
+    crawler_class: str = msgspec.field(name="class")
     operator: Annotated[str, Meta(max_length=100)]
     user_agent: Token | None = None
     robots_token: RobotsToken | None = None
@@ -76,13 +72,17 @@ class Crawler(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     evidence: tuple[Evidence, ...] = ()
     kind: CrawlerKind = "crawler"
 
+    def __post_init__(self) -> None:
+        if self.crawler_class not in CLASSES:
+            raise ValueError(f"Unknown class {self.crawler_class!r}. Classes: {', '.join(CLASSES)}.")
+
     @property
     def key(self) -> str:
         return self.name.lower()
 
     @property
     def permission(self) -> str:
-        return "read" if self.crawler_class == "other" else self.crawler_class
+        return "read" if self.crawler_class == OTHER else self.crawler_class
 
     @property
     def is_admitted_by_name(self) -> bool:

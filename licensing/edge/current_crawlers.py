@@ -8,8 +8,8 @@ from time import monotonic
 from django.conf import settings
 from msgspec.structs import replace
 
+from licensing.crawler_classes import KEPT_OUT
 from licensing.edge.crawlers import SHIPPED, Table, parse_table
-from licensing.edge.publishing.promises import CRAWLED
 from licensing.edge.publishing.publication import Agents
 from licensing.edge.verification import published_addresses
 from licensing.edge.verification.published_lists import fetch_lists, stored_lists
@@ -21,7 +21,7 @@ def agents_for_robots() -> tuple[Agents, ...]:
     """Return the known crawlers that robots.txt can name, by class and by whether they come themselves."""
     tokens_by_class: dict[tuple[str, bool], list[str]] = {}
     for crawler in current_table.get().crawlers:
-        if crawler.crawler_class in CRAWLED and crawler.product_token is not None:
+        if crawler.crawler_class in KEPT_OUT and crawler.product_token is not None:
             tokens_by_class.setdefault((crawler.crawler_class, crawler.user_agent is not None), []).append(
                 crawler.product_token
             )

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.http.request import split_domain_port, validate_host
 from django.utils.cache import patch_vary_headers
 
-from kit.http.client_addresses import TrustedProxies
 from kit.http.error_pages import error_answer
 from kit.http.errors import ApiError
+from kit.http.headers import TrustedProxies
 from kit.rest.conditional import is_known
 from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.hosts import PORT, host_of_header

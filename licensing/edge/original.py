@@ -10,9 +10,8 @@ from urllib.parse import quote, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.http.client_addresses import TrustedProxies, parse_address
 from kit.http.errors import InvalidRequest
-from kit.http.header_limits import check_lengths
+from kit.http.headers import TrustedProxies, check_lengths, parse_address
 from kit.values.hosts import host_of_header
 from kit.values.networks import Address
 from kit.values.paths import read_once
@@ -24,6 +23,7 @@ MIDDLEWARE = "/v1/access/middleware"
 EXACT_PATHS = FORWARD, INGRESS_NGINX, MIDDLEWARE
 DENY_403, CACHED_BY_ADDRESS = b"deny=403", b"cached-by=address"
 MAX_URI = 8 * 1024
+MAX_FURTHER = 100  # further pages of a visit
 MAX_REQUESTER = 255
 # Case matters in HTTP: origins may answer `head` with the whole page. Many answer OPTIONS and unknown methods with it.
 FREE_METHODS = frozenset({"HEAD"})
@@ -45,7 +45,8 @@ FREE_FOLDERS = ("/.well-known/", "/sitemaps/")
 SINGLE_HEADERS = (
     *(b"x-forwarded-host", b"x-forwarded-uri", b"x-forwarded-method", b"x-licensing-key"),
     *(b"x-original-url", b"x-original-method"),
-    *(b"x-licensing-url", b"x-licensing-method", b"x-licensing-address", b"x-licensing-requester"),
+    *(b"x-licensing-url", b"x-licensing-also", b"x-licensing-method"),
+    *(b"x-licensing-address", b"x-licensing-requester"),
 )
 PROXY_HEADERS = frozenset({b"host", b"x-forwarded-proto", *SINGLE_HEADERS})
 ALLOWED_CHARACTERS = "/!$&'()*+,;=:@~?%\\"  # and letters, digits and `_.-`
@@ -63,7 +64,8 @@ class Original(Struct, frozen=True):
 
     `address` is the visitor's IP address, or None if no trusted proxy sent it. `requester` is the requester id that
     the site's own code asserts. `cookie` is that of limits per visitor, once the account is known. `referrer` is the
-    host of the page that led the visitor here, unless it is the same.
+    host of the page that led the visitor here, unless it is the same. `further` are the URLs of further pages whose
+    text the page shows.
     """
 
     url: str
@@ -72,6 +74,7 @@ class Original(Struct, frozen=True):
     requester: str | None = None
     cookie: VisitorCookie | None = None
     referrer: str | None = None
+    further: tuple[str, ...] = ()
 
     @property
     def origin(self) -> str:
@@ -92,10 +95,10 @@ class Original(Struct, frozen=True):
     def is_public(self) -> bool:
         """Whether the page is open to everybody regardless of policies.
 
-        False if an origin could read the path as another page.
+        False if an origin could read the path as another page, or if it shows the text of others.
         """
         path = read_once(self.url.removeprefix(self.origin).partition("?")[0])
-        return path is not None and is_free_path(path)
+        return not self.further and path is not None and is_free_path(path)
 
     @property
     def is_secure(self) -> bool:
@@ -187,7 +190,20 @@ def described_by_middleware(head: Head) -> Original:
         raise InvalidRequest("Must be the visitor's IP address.", param="X-Licensing-Address")
     url = whole_url(decode_host(head.header(b"x-licensing-url")), "X-Licensing-Url")
     method = head.header(b"x-licensing-method") or "GET"
-    return Original(url, method, render_address(visitor), asserted_requester(head))
+    original = Original(url, method, render_address(visitor), asserted_requester(head))
+    return replace(original, further=further_pages(head, original.host))
+
+
+def further_pages(head: Head, host: str) -> tuple[str, ...]:
+    """Return the URLs of the further pages, which must be of this host. Raises InvalidRequest."""
+    texts = head.header(b"x-licensing-also").split()
+    if len(texts) > MAX_FURTHER:
+        raise InvalidRequest(f"At most {MAX_FURTHER} further pages are possible.", param="X-Licensing-Also")
+    urls = tuple(whole_url(decode_host(text), "X-Licensing-Also") for text in texts)
+    for url in urls:
+        if Original(url, "GET", None).host != host:
+            raise InvalidRequest("Must be pages of the host in X-Licensing-Url.", param="X-Licensing-Also")
+    return urls
 
 
 def asserted_requester(head: Head) -> str | None:

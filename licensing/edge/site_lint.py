@@ -6,8 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import Struct
 
-from licensing.edge.audiences import AUDIENCES
-from licensing.edge.crawlers import ADMITTED_BY_NAME
+from licensing.crawler_classes import ADMITTED_BY_NAME, AUDIENCES
 from licensing.edge.publishing.documents import policies_by_id, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, promised_uses, uses_any_rule_allows
 from licensing.edge.publishing.published_patterns import pattern_spellings

@@ -12,10 +12,10 @@ import orjson
 
 from kit.outbound.client import Client, Reply, Unreachable
 from kit.outbound.destinations import DestinationRefused
+from licensing.crawler_classes import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import Promise
 from licensing.edge.publishing.publication import Publication
-from licensing.edge.publishing.robots_txt import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.site_lint import Finding, list_uses
 
 RSL, ROBOTS = "/license.xml", "/robots.txt"

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from accounts.keys import keytext
 from accounts.keys.authentication import license_token
-from kit.http.client_addresses import parse_address
 from kit.http.errors import ApiError
+from kit.http.headers import parse_address
 from licensing.access.check_values import Check, EdgeTerms, Payer, PresentedToken
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.gateway import Gateway
@@ -111,13 +111,14 @@ async def identify(
     Raises InvalidToken and InsufficientScope.
     """
     authorization = head.header(b"authorization")
-    if b"authorization" in head.too_long:
+    if b"authorization" in head.too_long and any(map(license_token, sent_authorizations(head))):
         raise invalid_token_error("The licence token is malformed.")
     crawler = current_table.get().claimed_by(head.header(b"user-agent"))
     token = license_token(authorization)
     if token is not None:
         presented = await gateway.license_keys.verify(token, account_id, now)
-        check_scope(presented, original.url)
+        for url in (original.url, *original.further):
+            check_scope(presented, url)
         return Visitor(
             presented.sub,
             None,
@@ -139,6 +140,11 @@ async def identify(
     if original.requester is not None:
         return Visitor(original.requester, None, identified_by=Identification.SITE, payer=Payer.CUSTOMER, **claimed)
     return claimed_visitor(crawler)
+
+
+def sent_authorizations(head: Head) -> list[str]:
+    """Return the values of Authorization as they were sent, however long: other schemes are the origin's affair."""
+    return [value.decode("latin-1") for name, value in head.scope["headers"] if name == b"authorization"]
 
 
 def verified_visitor(crawler: Crawler, by: Identification, covered: frozenset[str] | None = None) -> Visitor:

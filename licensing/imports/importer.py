@@ -1,7 +1,7 @@
 """Imports content from files under the same rules as the API (docs/guides/importing.md).
 
-The file is read twice: a survey first, then batches that are validated and written, one transaction each. An
-interrupted run leaves whole batches; running it again does the rest.
+The file is read twice: a survey first, then batches that are validated and written like the rows of
+POST /v1/content/bulk, one transaction each. An interrupted run leaves whole batches; running it again does the rest.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,32 +10,22 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from django.db import IntegrityError, reset_queries, transaction
+from django.db import reset_queries, transaction
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from accounts.auditing import audit
 from accounts.events import recording
-from accounts.plans import epochs
 from kit.http.errors import ApiError, InvalidRequest, ValidationFailed
 from kit.http.field_errors import first_error
 from kit.http.parsing import check_values, message_for
+from kit.rest.bulk import Row
 from kit.values import ids
-from kit.values.faults import REQUIRED, FaultKind
 from kit.values.json_values import JsonObject, Rendered
 from kit.values.timestamps import render_timestamp
-from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
-from licensing.content.services import (
-    apply_content,
-    epoch_names,
-    keep_policies,
-    linked_policy,
-    unknown_policy,
-    write_items,
-)
-from licensing.content.url_key import url_epoch_names
+from licensing.content.services import linked_policy
+from licensing.content.upserts import ContentBulk
 from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
@@ -43,7 +33,6 @@ from licensing.imports.rows import ImportRow
 from licensing.imports.survey import survey_file
 
 BATCH_ROWS = 1_000
-ATTEMPTS = 5
 
 
 @dataclass(slots=True)
@@ -94,6 +83,13 @@ class ImportEntry:
     problem: str | None = None
 
 
+class RehearsedBulk(ContentBulk):
+    """A batch of a dry run."""
+
+    def write_changes(self) -> None:
+        """Write nothing."""
+
+
 class Import:
     """An import of one file into an account. Without `columns`, columns have the names of API fields.
 
@@ -116,6 +112,7 @@ class Import:
         self.file = file
         self.allow_duplicates = allow_duplicates
         self.dry_run = dry_run
+        self.bulk_class: type[ContentBulk] = RehearsedBulk if dry_run else ContentBulk
         self.tally = ImportTotals()
         self.serializer = ContentSerializer(partial=True)  # one for all rows: creating it costs more than a row
         self.id_column = "externalId" if columns is None else columns.get("externalId")
@@ -198,68 +195,20 @@ class Import:
     # --- Batch by batch ------------------------------------------------------------------------------------
 
     def load(self, batch: list[ImportEntry]) -> None:
-        valid_entries = [entry for entry in batch if entry.problem is None]
-        for attempt in range(ATTEMPTS):
-            try:
-                created, updated = self.write(valid_entries)
-                break
-            except IntegrityError:
-                # Somebody has created one of the items since the look-up: the retry will find it.
-                if attempt == ATTEMPTS - 1:
-                    raise
-        failures = sum(entry.problem is not None for entry in valid_entries)
+        """Write a batch, and set `problem` of rejected entries."""
+        entries = [entry for entry in batch if entry.problem is None]
+        rows = [Row(entry.fields, index=index) for index, entry in enumerate(entries)]
+        written = self.bulk_class.write_rows(self.account_id, rows)
+        failures = 0
+        for entry, outcome in zip(entries, written.results, strict=True):
+            if outcome.error is not None:
+                entry.problem = rejection_reason(outcome.error)
+                failures += 1
+        created = sum(former is None for former, _ in written.changed_resources)
+        updated = len(written.changed_resources) - created
         self.tally.created += created
         self.tally.updated += updated
-        self.tally.unchanged += len(valid_entries) - failures - created - updated
-
-    @transaction.atomic
-    def write(self, entries: list[ImportEntry]) -> tuple[int, int]:
-        """Write a batch and return how many items were created and updated. Sets `problem` of rejected entries."""
-        # Lock in the same order as the endpoints: items, policies, then rows that an insertion waits for.
-        external_ids = {entry.fields.get("external_id") for entry in entries} - {None}
-        existing = Content.objects.of(self.account_id).filter(external_id__in=external_ids).order_by("pk")
-        items = {item.external_id: item for item in existing.select_for_update()}
-        policies = keep_policies(self.account_id, {entry.fields.get("policy_id") for entry in entries})
-        now = timezone.now()
-        created: list[Content] = []
-        updated: list[Content] = []
-        changes: list[audit.Change] = []
-        invalidated: set[str] = set()  # epoch names to invalidate, see accounts.plans.epochs
-        for entry in entries:
-            item = items.get(entry.fields.get("external_id"))
-            before = {} if item is None else item.audited()
-            target = item or Content(account_id=self.account_id, created=now)
-            former = url_epoch_names(target)
-            try:
-                apply_row(target, entry.fields, policies)
-            except ApiError as error:
-                entry.problem = rejection_reason(error)
-                continue
-            action = "content.created" if item is None else "content.updated"
-            change = audit.build_change(action, target, before)
-            if change is not None:
-                target.updated = now
-                if item is None:
-                    created.append(target)
-                else:
-                    updated.append(target)
-                changes.append(change)
-                invalidated |= epoch_names(target, is_new=item is None, former=former)
-        if (created or updated) and not self.dry_run:
-            # In a fixed order, so that two imports that insert the same items wait instead of deadlocking.
-            write_items(sorted([*created, *updated], key=lambda item: item.external_id or ""))
-            audit.record_all(changes)
-            epochs.invalidate(self.account_id, invalidated)
-        return len(created), len(updated)
-
-
-def apply_row(item: Content, fields: dict[str, Any], policies: set[str]) -> None:
-    policy_id = fields.get("policy_id")
-    if policy_id is not None and policy_id not in policies:
-        raise unknown_policy(policy_id)
-    if not (item.title or fields.get("title")):
-        raise ValidationFailed(REQUIRED, param="title", kind=FaultKind.MISSING)
-    apply_content(item, fields)
+        self.tally.unchanged += len(entries) - failures - created - updated
 
 
 def rejection_reason(error: ApiError | ValidationError) -> str:

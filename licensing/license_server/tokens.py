@@ -15,8 +15,7 @@ from licensing.access.subjects import Item
 from licensing.access.tokens.license_tokens import Claims, verify_now
 from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
-from licensing.edge.publishing.promises import USES
-from licensing.edge.publishing.rsl import NAMES_IN_RSL
+from licensing.crawler_classes import NAMES_IN_RSL, USES
 from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex

@@ -17,9 +17,9 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.keys.authentication import find_grant
-from kit.http.client_addresses import get_client_address
 from kit.http.error_replies import as_api_error
 from kit.http.errors import ApiError, ServiceUnavailable
+from kit.http.headers import get_client_address
 from kit.http.parsing import parse_object
 from kit.storage.sqlite_turns import turn_to_write
 from licensing.clients.models import LicenseClient

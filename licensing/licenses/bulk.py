@@ -12,7 +12,7 @@ from accounts.plans import epochs
 from accounts.plans.models import Account
 from analytics.models import LedgerEntry
 from kit.http.errors import ValidationFailed
-from kit.rest.bulk import NOTHING, Outcome, Row
+from kit.rest.bulk import NOTHING, Row
 from kit.rest.serializers import StrictSerializer
 from kit.storage.postgresql.statistics import gather_first_statistics
 from kit.storage.reading import stored_now
@@ -75,7 +75,7 @@ class Together(OneByOne):
     @classmethod
     def write_rows(
         cls, account_id: str, rows: Sequence[Row], earlier: Mapping[object, int] = NOTHING
-    ) -> Sequence[Outcome[License]]:
+    ) -> AccountBulk[License]:
         try:
             with transaction.atomic():
                 return Together(account_id, rows, earlier).run()

@@ -7,7 +7,7 @@ searched for behind the place where the format has it.
 import re
 from typing import NamedTuple
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values.hosts import host_of_header
 from licensing.logs.prefixes import without_prefix
 from licensing.logs.requests import (
@@ -28,7 +28,6 @@ match_plain_line = re.compile(
     r'([0-9A-Fa-f.:]+) - \S+ \[([^\]]+)\] "([A-Z]+) ([^\s\\]+) HTTP/[\d.]+" (\d{3}) \S+ "([^"\\]*)" "([^"\\]*)"',
     re.ASCII,
 ).match
-is_host_name = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}", re.ASCII | re.IGNORECASE).fullmatch
 NOT_COMBINED = "This is not a line of the combined format."
 NO_AGENT = "There is no User-Agent behind the size. If the whole log is so, name it with --format common."
 
@@ -51,11 +50,11 @@ def parse_combined(line: str) -> Visit:
     return Visit(parse_time(time), address, method, uri, None, referer, user_agent, int(status))
 
 
-def host_behind_agent(line: str) -> str | None:
-    """Return an unread field behind the User-Agent that looks like a host name, or None."""
+def words_behind_agent(line: str) -> list[str]:
+    """Return the words of the fields behind the User-Agent, which are not read."""
     match = match_plain_line(line)
     further = "" if match is None else line[match.end() :]
-    return next((word for word in further.replace('"', " ").split() if is_host_name(word)), None)
+    return further.replace('"', " ").split()
 
 
 def parse_common(line: str) -> Visit:

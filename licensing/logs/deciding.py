@@ -18,7 +18,7 @@ from accounts.models import Account, VisitorAddresses
 from accounts.plans.epochs import current_epoch
 from analytics.recording.past import PastDecision
 from analytics.recording.statement import RATE_LIMIT_EXCEEDED
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values import ids
 from kit.values.decimals import from_millionths
 from kit.values.networks import truncate_address

@@ -5,7 +5,7 @@ nothing is tried twice.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -62,6 +62,11 @@ class Field(NamedTuple):
     time_format: str = ""
 
     @property
+    def is_header(self) -> bool:
+        """Whether it is a header of the request."""
+        return self.name.startswith(("%{", "%REQ(", "$http_", "${http_"))
+
+    @property
     def blanks(self) -> int:
         """The number of blanks within the value."""
         if self.time_format:
@@ -86,15 +91,27 @@ class FormatString:
 
         Raises Malformed.
         """
+        values: dict[str, str] = {}
+        for field, text in self.split(line):
+            if field.role is not None and text and text != "-" and field.role not in values:
+                values[field.role] = unescape(text)
+        return values
+
+    def split(self, line: str) -> Iterable[tuple[Field, str | None]]:
+        """Return the fields with their texts in the line. Raises Malformed."""
         match = self.match(without_prefix(line))
         count = 0 if match is None or match.lastindex is None else match.lastindex
         if match is None or count <= len(self.fields):
             raise Malformed(self.describe_end(count))
-        values: dict[str, str] = {}
-        for field, text in zip(self.fields, match.groups(), strict=False):
-            if field.role is not None and text and text != "-" and field.role not in values:
-                values[field.role] = unescape(text)
-        return values
+        return zip(self.fields, match.groups(), strict=False)
+
+    def forwarded_address(self, line: str) -> str:
+        """Return the address that a header names, if the format has another one before; otherwise an empty text."""
+        addresses = [(field, text) for field, text in self.split(line) if field.role == "address" and text]
+        for field, text in addresses[1:]:
+            if field.is_header and not addresses[0][0].is_header:
+                return text
+        return ""
 
     def recognises(self, line: str) -> bool:
         try:

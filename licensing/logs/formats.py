@@ -6,16 +6,11 @@ from functools import partial
 from typing import Protocol
 
 from kit.http.errors import InvalidRequest
-from licensing.logs.combined import detect_combined, host_behind_agent, parse_combined, parse_common
+from licensing.logs.combined import detect_combined, parse_combined, parse_common
 from licensing.logs.format_strings import compile_format
 from licensing.logs.named_fields import Columns, JsonLines, NamedFields, unquote_text, unquote_twice
 from licensing.logs.requests import Visit
 
-NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
-UNREAD_HOST = (
-    "Behind the User-Agent is {!r}, which the combined format does not read. If it is the host, lines of other hosts "
-    "are counted, too: give the format string instead (docs/guides/logs.md)."
-)
 NOT_KNOWN = (
     "The format of this log is not known. Known are {}. Name one with --format, or give the format string of the "
     "server's configuration (docs/guides/logs.md)."
@@ -120,9 +115,13 @@ PLAIN_FORMATS: dict[str, Parser] = {"combined": parse_combined, "common": parse_
 FORMATS = (*PLAIN_FORMATS, *sorted(FACTORIES))
 
 
+def is_format_string(log_format: str) -> bool:
+    return "%" in log_format or "$" in log_format
+
+
 def get_parser(log_format: str) -> Parser:
     """Return the parser of a format, given by its name or as a format string. Raises InvalidRequest."""
-    if "%" in log_format or "$" in log_format:
+    if is_format_string(log_format):
         return compile_format(log_format)
     if log_format in PLAIN_FORMATS:
         return PLAIN_FORMATS[log_format]
@@ -131,16 +130,6 @@ def get_parser(log_format: str) -> Parser:
     near = get_close_matches(log_format, FORMATS, 1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known are {', '.join(FORMATS)}."
     raise InvalidRequest(f"There is no log format {log_format[:60]!r}. {hint} A format string has fields such as %h.")
-
-
-def notes_about(log_format: str | None, lines: Iterable[str]) -> list[str]:
-    """Return what a result has to say about fields that lines in this format, such as these, lack or hide."""
-    if log_format == "common":
-        return [NO_AGENTS]
-    if log_format != "combined":
-        return []
-    host = next(filter(None, map(host_behind_agent, lines)), None)
-    return [] if host is None else [UNREAD_HOST.format(host)]
 
 
 def detect_format(lines: Iterable[str]) -> str:

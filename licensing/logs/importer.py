@@ -31,11 +31,13 @@ from licensing.edge.original import MAX_URI, Original, escape_uri
 from licensing.edge.proxies.paths import ASSET
 from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
-from licensing.logs.formats import Parser, detect_format, get_parser, notes_about
+from licensing.logs.formats import Parser, detect_format, get_parser
 from licensing.logs.lines import Occurrences, read_lines
+from licensing.logs.notes import notes_about, notes_about_networks
 from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
+from licensing.visits import proxy_networks
 from licensing.visits.counting import count_visits, edge_decisions
 from licensing.visits.figures import Visits
 from licensing.visits.models import VisitsCounted
@@ -71,6 +73,7 @@ class LogImport(Decider):
         self.log_format = log_format
         self.with_live = with_live
         self.totals = LogTotals()
+        self.compared: list[proxy_networks.Visit] = []  # the first ones
         self.damage: InvalidRequest | None = None
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
         self.latest = timezone.now() + AHEAD
@@ -99,8 +102,8 @@ class LogImport(Decider):
             while (chunk := parsing.result()) is not None:
                 number, visits = chunk
                 if self.totals.lines == 0:
-                    texts = [line.decode("latin-1") for _, _, line in visits[:LINES_TO_DETECT]]
-                    self.totals.notes = notes_about(self.log_format, texts)
+                    first = [(visit, line.decode("latin-1")) for _, visit, line in visits[:LINES_TO_DETECT]]
+                    self.totals.notes = notes_about(self.log_format, first)
                 self.totals.lines += number
                 deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
                 parsing = thread.submit(next, chunks, None)
@@ -108,6 +111,7 @@ class LogImport(Decider):
                 decided = deciding.result()
                 progress(self.totals)
         self.write(decided)
+        self.totals.notes += notes_about_networks(self.compared)
         if self.damage is not None:
             raise self.damage
         self.totals.problems.sort()
@@ -149,6 +153,12 @@ class LogImport(Decider):
             self.forget()
         lines = list(self.relevant(visits))
         self.look_up(lines)
+        for line in lines[: proxy_networks.MAX_VISITS - len(self.compared)]:
+            visitor = self.identify(line)
+            visit = line.visit
+            self.compared.append(
+                proxy_networks.Visit(visit.moment, visitor.id, line.address, visit.user_agent, visitor.identified_by)
+            )
         return lines
 
     def relevant(self, visits: Iterable[NumberedVisit]) -> Iterator[Line]:
@@ -200,6 +210,7 @@ class LogImport(Decider):
         self.totals.repeated += len(lines) - len(new)
         self.totals.imported += len(new)
         for line in new:
+            self.totals.identifications[str(line.prepared.facts["identifiedBy"])] += 1
             if line.decision.observed:
                 self.totals.reasons[line.decision.observed] += 1
                 if line.prepared.price is not None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from kit.values.timestamps import render_timestamp
 from licensing.edge.observed import render_sums
 from licensing.imports.problems import Problems
+from licensing.sites.identification import Identification
 from licensing.sites.models import Site
 
 MAX_PROBLEMS = 100  # malformed lines that the result lists, the first of each kind
@@ -18,7 +19,7 @@ MAX_PROBLEMS = 100  # malformed lines that the result lists, the first of each k
 class LogTotals:
     """Numbers of lines by what became of them.
 
-    `refused`, `reasons` and `prices_by_currency` are those of imported lines.
+    `refused`, `reasons`, `identifications` and `prices_by_currency` are those of imported lines.
     """
 
     lines: int = 0
@@ -35,6 +36,7 @@ class LogTotals:
         default_factory=Counter
     )  # by class of status, such as 4xx
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
+    identifications: Counter[str] = dataclasses.field(default_factory=Counter)
     prices_by_currency: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
     notes: list[str] = dataclasses.field(default_factory=list)  # about fields that the format lacks or hides
     problems: list[tuple[int, str]] = dataclasses.field(default_factory=list)
@@ -45,6 +47,15 @@ class LogTotals:
     @property
     def refused(self) -> int:
         return self.reasons.total()
+
+    @property
+    def verified_crawlers(self) -> int:
+        """Requests by crawlers whose address proves them: a log has no signatures."""
+        return self.identifications[Identification.ADDRESS] + self.identifications[Identification.REVERSE_DNS]
+
+    @property
+    def unverified_crawlers(self) -> int:
+        return self.identifications[Identification.USER_AGENT]
 
     @property
     def understood_percent(self) -> float:
@@ -122,6 +133,7 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
         "problems": [{"line": number, "message": message} for number, message in totals.problems],
         "firstAt": render_timestamp(totals.first),
         "lastAt": render_timestamp(totals.last),
+        "crawlers": {"verified": totals.verified_crawlers, "unverified": totals.unverified_crawlers},
         "refused": totals.refused,
         "byReason": [{"reason": reason, "count": count} for reason, count in totals.reasons.most_common()],
         "worth": render_sums(totals.prices_by_currency),

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analytics.wallets.units import ACCESS
+from licensing.crawler_classes import DECIDED_AS_AT_SITES, DECIDED_AS_BY_API
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts, HeldLicense, PayerFacts, Shortfall
 from licensing.policies.modes import Mode
@@ -58,10 +59,6 @@ UNMET_DEMAND = (
 
 
 UNTYPED_LICENSE = HeldLicense(None)  # a licence without a type
-
-# Newer permissions, and the one that a policy which does not name them means by it. Visitors of a site ask for all.
-IMPLIED_BY = {"ai_index": "ai_input"}
-IMPLIED_AT_EDGE = {**IMPLIED_BY, "preview": "read", "ads": "read"}
 
 
 class Decision(Struct, frozen=True, gc=False):
@@ -161,7 +158,7 @@ def judge(policy: CompiledPolicy | None, facts: Facts) -> Decision:
         if facts.is_open:
             return Decision(True)
         return Decision(False, Reason.HOST_NOT_ALLOWED if facts.is_elsewhere else Reason.NO_POLICY)
-    if facts.permission in IMPLIED_AT_EDGE:
+    if facts.permission in DECIDED_AS_AT_SITES:
         facts = translate_permission(policy, facts)
     if type(facts) is PayerFacts:
         matching = (rule for rule in policy.rules if rule.matches(facts))
@@ -183,10 +180,10 @@ def translate_permission(policy: CompiledPolicy, facts: Facts) -> Facts:
 
 def effective_permission(policy: CompiledPolicy, permission: str | None, *, is_at_edge: bool) -> str | None:
     """Return the permission itself, or the older one by which a policy that does not name it decides it."""
-    implied = IMPLIED_AT_EDGE if is_at_edge else IMPLIED_BY
     if permission is None or permission in policy.named_permissions:
         return permission
-    return implied.get(permission, permission)
+    decided_as = DECIDED_AS_AT_SITES if is_at_edge else DECIDED_AS_BY_API
+    return decided_as.get(permission, permission)
 
 
 def replace_permission(facts: Facts, permission: str | None) -> Facts:
@@ -227,7 +224,7 @@ def find_denial_reason(policy: CompiledPolicy, facts: Facts) -> Reason:
 
 def is_open_to_licensees(policy: CompiledPolicy, facts: Facts) -> bool:
     """Return whether some licence type would allow the access to this requester. One pass."""
-    if facts.permission in IMPLIED_AT_EDGE:
+    if facts.permission in DECIDED_AS_AT_SITES:
         facts = translate_permission(policy, facts)
     untyped_facts = with_license(facts, UNTYPED_LICENSE)
     decided_types: set[str] = set()  # licence types about whose holders an earlier rule decides

@@ -18,15 +18,18 @@ from typing import NamedTuple
 
 from accounts.limits.events import first_time, note_rule, rename_rule
 from analytics.models import RuleUsage
-from kit.http.client_addresses import client_network
+from kit.http.headers import client_network
 from kit.values import ids
+from licensing.crawler_classes import DECIDED_AS_AT_SITES
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.facts import Facts
 from licensing.policies.rules import VISITOR, RateLimit, Rule, counter_fingerprint, parse_rate_limit
 
 StoredRule = Mapping[str, object]  # in JSON
 
-UNIDENTIFIED = ("nothing", "user_agent")  # how the edge identified visitors that it does not know
+# How the edge identified visitors that it does not know, and crawlers that it does: by address, name or signature.
+UNIDENTIFIED = ("nothing", "user_agent")
+CRAWLERS = ("address", "reverse_dns", "signature")
 VISITOR_ID_PREFIX = b"\0visitor:"
 VISITOR_ADDRESS_PREFIX = b"\0address:"
 READERS_PER_ADDRESS = 100  # for limits of a day or longer; shorter ones protect the origin
@@ -67,10 +70,16 @@ def limit_window(period: str, now: datetime) -> LimitWindow:
 
 
 def counts_visitor(rule: Rule, facts: Facts) -> bool:
-    """Return whether the rule's limit counts the visitor. Requesters that the edge has identified count themselves."""
+    """Return whether the rule's limit counts the visitor. Requesters that the edge has identified count themselves.
+
+    A verified crawler that is decided as a reader counts for its address: otherwise a faked one would have more.
+    """
     if rule.rate_limit is None or rule.rate_limit.per != VISITOR:
         return False
-    return facts.identified_by is None or facts.identified_by in UNIDENTIFIED
+    if facts.identified_by is None or facts.identified_by in UNIDENTIFIED:
+        return True
+    reads = DECIDED_AS_AT_SITES.get(facts.permission or "", facts.permission) == "read"
+    return reads and facts.identified_by in CRAWLERS
 
 
 def counter_key(rule: Rule, facts: Facts) -> bytes:
@@ -106,7 +115,7 @@ def needs_cookie(policy_id: str, rule: Rule | None, facts: Facts, marks: Marks) 
 
     `marks` are those of the cookie that the visitor sent, if any.
     """
-    if rule is None or facts.identified_by is None or not counts_visitor(rule, facts):
+    if rule is None or facts.identified_by not in UNIDENTIFIED or not counts_visitor(rule, facts):
         return False
     return facts.visitor_id is None or first_counted_window(policy_id, rule, marks, facts.now) is None
 

@@ -1,5 +1,6 @@
 """Hosts without a site: whether their pages are refused, and the item that their visits are recorded under."""
 
+from collections import Counter
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -32,14 +33,14 @@ def other_hosts_item_id(account_id: str) -> str | None:
 
 
 def recent_hosts(account_id: str) -> list[str]:
-    """Return the hosts without a site that visitors asked for recently, in the newest MAX_VISITS visits."""
+    """Return the hosts without a site that visitors asked for recently, those with most of MAX_VISITS visits first."""
     pages = OtherHosts.objects.filter(account_id=account_id).values("pages_id")[:1]
     visits = AccessEvent.objects.filter(
         account_id=account_id, content_id=Subquery(pages), created__gte=timezone.now() - RECENT
     )
     urls = visits.order_by("-created").values_list(KT("facts__url"), flat=True)[:MAX_VISITS]
-    hosts = {urlsplit(url).hostname for url in urls if url}
-    names = sorted(host for host in hosts if host)
+    visited = Counter(host for url in urls if url and (host := urlsplit(url).hostname))
+    names = sorted(visited, key=lambda host: (-visited[host], host))
     covered = find_sites(account_id, names)
     return [host for host in names if host not in covered][:MAX_HOSTS]
 

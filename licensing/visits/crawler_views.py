@@ -13,7 +13,7 @@ from kit.storage.reading import read_snapshot
 from kit.values.decimals import render_amount
 from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
-from licensing.edge.crawler_views import CLASSES
+from licensing.crawler_classes import CLASSES
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.observed import render_sums
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, SiteReportViewSet, present_period
@@ -52,13 +52,13 @@ class CrawlsOfDay(CrawlCounts):
 
 
 class CrawlsOfClass(CrawlsAndMoney):
-    crawlerClass = Choice(choices=CLASSES)
+    crawlerClass = Choice(choices=list(CLASSES))
 
 
 class CrawlsOfCrawler(CrawlsAndMoney):
     name = serializers.CharField()
     operator = serializers.CharField()
-    crawlerClass = Choice(choices=CLASSES)
+    crawlerClass = Choice(choices=list(CLASSES))
 
 
 class CrawlsAndReferrals(CrawlsAndMoney):

@@ -11,7 +11,7 @@ from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.pages import with_https
 from kit.values.timestamps import render_timestamp
-from licensing.edge.crawler_views import CLASSES
+from licensing.crawler_classes import CLASSES, OTHER
 from licensing.edge.current_crawlers import current_table
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
@@ -19,7 +19,7 @@ from licensing.sites.report_views import PERIOD, PERIOD_NAMES, PREFIX, SITE, Sit
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import page_report
 from licensing.visits.reading import Usage, VisitSelection, whole_days
-from licensing.visits.report import MAX_ROWS, OTHER
+from licensing.visits.report import MAX_ROWS
 from licensing.visits.views import present_requester
 
 
@@ -42,7 +42,7 @@ class PageVisitor(PageCounts):
     id = serializers.CharField(allow_null=True, help_text="The requester. Null for one that was deleted.")
     name = serializers.CharField(allow_null=True)
     operator = serializers.CharField(allow_null=True, help_text="Who runs the crawler.")
-    crawlerClass = Choice(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
+    crawlerClass = Choice(choices=list(CLASSES), help_text="`other` for a visitor that is not a known crawler.")
     identifiedBy = Choice(choices=[way.value for way in Identification])
     verified = serializers.BooleanField(help_text="Whether the visitor's identity is proven.")
     lastSeen = Timestamp(help_text="When the latest was decided.")

@@ -26,7 +26,7 @@ class Visit(NamedTuple):
     """A visit. `address` is truncated for people, and whole for crawlers."""
 
     created: datetime
-    requester: int
+    requester: int | str
     address: str | None
     user_agent: str | None
     identified_by: str | None

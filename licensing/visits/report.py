@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from licensing.crawler_classes import OTHER
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
@@ -9,7 +10,6 @@ from licensing.visits.reading import Usage
 from licensing.visits.usage import sum_by_key
 
 MAX_ROWS = 100
-OTHER = "other"  # the class of visitors that are not known crawlers
 
 
 class Visitor(Struct, frozen=True):

@@ -10,7 +10,7 @@ from kit.rest.export import json_report
 from kit.rest.fields import Choice, Timestamp
 from kit.storage.reading import read_snapshot
 from kit.values.timestamps import render_timestamp
-from licensing.edge.crawler_views import CLASSES
+from licensing.crawler_classes import CLASSES
 from licensing.requesters.models import Requester
 from licensing.sites.identification import Identification
 from licensing.sites.report_views import PERIOD, PERIOD_NAMES, SITE, SiteReportViewSet, present_period
@@ -22,7 +22,7 @@ from licensing.visits.report import MAX_ROWS, visitor_report
 class VisitCounts(serializers.Serializer):
     """Numbers of visits by answer."""
 
-    crawlerClass = Choice(choices=CLASSES, help_text="`other` for a visitor that is not a known crawler.")
+    crawlerClass = Choice(choices=list(CLASSES), help_text="`other` for a visitor that is not a known crawler.")
     identifiedBy = Choice(choices=[way.value for way in Identification], help_text="How the visitor was identified.")
     verified = serializers.BooleanField(help_text="Whether the identity is proven, not only claimed.")
     allowed = serializers.IntegerField(min_value=0)

@@ -123,6 +123,7 @@ class AuditLogAdmin(ScopedAdmin[AuditEntry]):
         ("account", RelatedFilter),
     )
     search_fields = ("resource_id",)
+    has_names = False
     search = staticmethod(find_by_resource)
     search_help_text = "The full id of a resource or key: every change of it."
     fields = readonly_fields = (

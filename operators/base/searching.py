@@ -72,6 +72,7 @@ class CustomerSearch(AdminMixin[ModelT]):
     """
 
     search_fields = ("pk",)
+    has_names = False  # by requester, Ctrl+K would show the requester twice
     has_own_numbers = False
     most_customers = MAX_ROWS
 

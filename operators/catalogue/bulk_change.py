@@ -15,11 +15,14 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from kit.http.errors import ApiError, ValidationFailed
-from licensing.content.bulk import CHUNK, change_items
+from kit.rest.bulk import Row
+from kit.values.json_values import Validated
 from licensing.content.models import Content
+from licensing.content.upserts import ContentBulk
 from operators.catalogue.uploads import Upload
 
 STEP_SECONDS = 2.0
+CHUNK = 250  # items that are changed in a transaction, in which nobody else writes on SQLite
 
 Value = str | None
 Line = tuple[str, str, Value]  # account, item, and the item's former value if the file holds former values
@@ -147,14 +150,11 @@ class BulkChange:
         Former values are written before the commit, so after a crash some may be unchanged ones.
         """
         field = self.metadata["field"]
-        value = self.metadata["value"]
-        rows = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
-        former = [(account, pk, old) for pk, old in rows.values_list("pk", field) if old != value]
-        changed = change_items(account, items, {field: value})
-        if former:
+        changed = change_items(account, items, {field: self.metadata["value"]})
+        if changed:
             with self.upload.open_for_writing("before", append=True) as file:
-                file.write(b"".join(map(file_line, former)))
-        return changed
+                file.write(b"".join(file_line((account, former.pk, getattr(former, field))) for former in changed))
+        return len(changed)
 
     @transaction.atomic
     def change_back(self, account: str, items: list[str], former: Value) -> int:
@@ -163,9 +163,23 @@ class BulkChange:
         value = self.metadata["value"]
         rows = Content.objects.of(account).filter(pk__in=items, **{field: value}).order_by("pk").select_for_update()
         try:
-            return change_items(account, list(rows.values_list("pk", flat=True)), {field: former})
+            return len(change_items(account, list(rows.values_list("pk", flat=True)), {field: former}))
         except ValidationFailed:
             return 0
+
+
+@transaction.atomic
+def change_items(account: str, items: Iterable[str], fields: Validated) -> list[Content]:
+    """Change those of the account's items that are still there. Return the changed ones as they were before.
+
+    Raises ValidationFailed for a policy that the account does not have; then nothing is changed.
+    """
+    present = Content.objects.of(account).filter(pk__in=items).order_by("pk").select_for_update()
+    written = ContentBulk.write_rows(account, [Row(fields, pk) for pk in present.values_list("pk", flat=True)])
+    for outcome in written.results:
+        if outcome.error is not None:
+            raise outcome.error
+    return [former for former, _ in written.changed_resources if former is not None]
 
 
 def new_progress() -> Progress:

@@ -9,18 +9,17 @@ from msgspec import Struct
 
 from analytics.windows import Window
 from kit.rest.csv_lines import BOM, cell, csv_bytes
+from licensing.crawler_classes import CLASSES
 from licensing.visits.crawler_report import By, CrawlerReport
 from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
-from licensing.visits.report import OTHER
 from operators.base.figures.charts import Chart, Column, Row
 from operators.base.figures.choice import FigureSelection
-from operators.base.figures.terms import CLASSES, format_sums
+from operators.base.figures.terms import format_sums
 from operators.base.links import Option
 
-# The colours of operators and crawlers.
-KINDS = [name.replace("_", "-") for name in CLASSES if name != OTHER][:4]
+COLOURS = ["orange", "blue", "cyan", "green"]  # of the operators or crawlers with most requests
 OTHERS_COLUMN = ""  # the column of all operators or crawlers beyond the first
 GROUPING_PARAMETER = "by"  # the query's grouping of the chart
 FOLDER_PARAMETER = "below"  # the query's URL of the folder whose pages are shown
@@ -88,7 +87,7 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     if by == By.CLASS:
         names = [name for name in CLASSES if name in totals]
     else:
-        names = ranked[: len(KINDS)]
+        names = ranked[: len(COLOURS)]
     counts: defaultdict[tuple[datetime, str], int] = defaultdict(int)
     for day, name, crawls in report.series:
         bucket = window.bucket_start(datetime.combine(day, time(), UTC))
@@ -101,9 +100,11 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
         numbers = [counts.get((bucket, name), 0) for name in shown_names]
         rows.append(Row(bucket.date(), [f"{number:,}" for number in (*numbers, sum(numbers))]))
     if by == By.CLASS:
-        columns = [Column(CLASSES[name], name.replace("_", "-")) for name in names]
+        columns = [Column(CLASSES[name].label, CLASSES[name].colour) for name in names]
     else:
-        columns = [Column(name or "Others", kind) for name, kind in zip(shown_names, [*KINDS, OTHER], strict=False)]
+        columns = [
+            Column(name or "Others", colour) for name, colour in zip(shown_names, [*COLOURS, "grey"], strict=False)
+        ]
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 

@@ -219,6 +219,9 @@ def log_facts(result: LogResult) -> list[tuple[str, str]]:
     facts = [(label, f"{number:,}") for label, number in counts.items() if number or label == imported]
     facts.append(("Understood", f"{float(result['understoodPercent']):g} % of the lines"))
     facts += [("Note", note) for note in result["notes"]]
+    crawlers = result["crawlers"]
+    verified, unverified = f"{crawlers['verified']:,}", f"{crawlers['unverified']:,}"
+    facts.append(("By crawlers", f"{verified} verified, {unverified} unverified"))
     facts.append(("Would have been refused", f"{result['refused']:,}"))
     facts += [(f"Because {Reason(row['reason']).words}", f"{row['count']:,}") for row in result["byReason"]]
     if result["worth"]:

@@ -31,7 +31,7 @@ class AdjustmentForm(ServiceForm):
     currency = CurrencyField()
     description = text_field("Reason", "It stays in the ledger.", max_length=500)
     of_fee = text_field(
-        "Fee", "led_…, if it refunds a recurring fee. Implies its licence and customer.", required=False
+        "Fee or charge", "led_…, if it refunds a fee or a charge of your own. Implies its customer.", required=False
     )
     of_decision = text_field(
         "Decision", "dec_…, if it is about one. Implies its licence, item and customer.", required=False

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from analytics.ledger.due import book_due
-from analytics.ledger.refunds import booked_charge, charge_of
+from analytics.ledger.refunds import booked_charge, charge_of, is_single
 from analytics.ledger.serializers import LedgerEntrySerializer
 from analytics.ledger.services import adjust
 from analytics.ledger.views import render_entries
@@ -165,7 +165,8 @@ class LedgerAdmin(
 
     def refund_fields(self, entry: LedgerEntry) -> dict[str, str]:
         named = {
-            "of_fee": entry.pk if entry.type == EntryType.FEE else None,
+            "of_fee": entry.pk if is_single(entry) else entry.fee_id,
+            "currency": entry.currency,
             "of_decision": entry.decision_id,
             "of_license": entry.license_id,
             "of_requester": entry.requester.requester_id if entry.requester else None,
@@ -227,7 +228,7 @@ class LedgerAdmin(
     @display(description="About")
     def of(self, entry: LedgerEntry) -> str:
         """Link to the resources that the entry names, except deleted ones."""
-        return links([decision_about(entry), entry.license, entry.requester, entry.content])
+        return links([entry.fee, decision_about(entry), entry.license, entry.requester, entry.content])
 
 
 def decision_about(entry: LedgerEntry) -> AccessEvent | None:

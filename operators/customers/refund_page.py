@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action
 
-from analytics.ledger.refunds import Balance, balance_of, balances_of, charge_of, usage_id
+from analytics.ledger.refunds import IS_SINGLE, Balance, balance_of, balances_of, charge_of, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
 from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
@@ -19,12 +19,12 @@ MAX_SHOWN = 50  # charges
 
 
 def refundable_charges(requester: Requester) -> list[tuple[LedgerEntry, Balance]]:
-    """Return the newest charges with something left to refund: prices and fees of licences, then accesses.
+    """Return the newest charges with something left to refund: prices and fees of licences, own charges, accesses.
 
     Charges of customers merged into this one are included.
     """
     numbers = requester.numbers
-    entries = [*price_entries(numbers), *access_entries(numbers)]
+    entries = [*price_entries(numbers), *own_charges(requester.account_id, numbers), *access_entries(numbers)]
     balances_by_charge = balances_of(entries)
     refundable: dict[object, tuple[LedgerEntry, Balance]] = {}  # by charge and currency
     for entry in entries:
@@ -41,6 +41,12 @@ def price_entries(numbers: list[int]) -> list[LedgerEntry]:
         license__in=list(licenses[:MAX_LICENSES]), decision__isnull=True, type__in=(EntryType.LICENSE, EntryType.FEE)
     )
     return list(entries.order_by("-created", "-pk")[:MAX_ENTRIES])
+
+
+def own_charges(account_id: str, numbers: list[int]) -> list[LedgerEntry]:
+    """Return the requesters' charges without a licence and a decision, newest first."""
+    charges = LedgerEntry.objects.filter(IS_SINGLE, account=account_id, requester__in=numbers)
+    return list(charges.exclude(type=EntryType.FEE).order_by("-created", "-pk")[:MAX_ENTRIES])
 
 
 def access_entries(numbers: list[int]) -> list[LedgerEntry]:

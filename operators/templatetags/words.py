@@ -7,6 +7,7 @@ from django import template
 from django.utils import timezone
 
 from kit.values.currencies import in_full
+from licensing.crawler_classes import CLASSES
 from licensing.licenses.models import License
 from licensing.policies.describe_rule import describe_rule
 from operators.base.figures import terms
@@ -38,4 +39,4 @@ def sums(amounts: Mapping[str, Decimal]) -> str:
 
 @register.filter
 def visitor_class(name: str) -> str:
-    return terms.CLASSES[name]
+    return CLASSES[name].label

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import AuditEntry
-from licensing.content import bulk
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from operators.base.links import list_url
@@ -222,9 +221,9 @@ def test_items_that_have_it_already_are_left_alone(admin, items):
     assert AuditEntry.objects.filter(action="content.updated").count() == 3
 
 
-def test_chunks_add_up(account, items, monkeypatch):
-    monkeypatch.setattr(bulk, "CHUNK", 2)
-    assert bulk.change_items(account.pk, [item.pk for item in items], {"status": "archived"}) == 3
+def test_changed_items_are_returned_as_they_were(account, items):
+    changed = bulk_change.change_items(account.pk, [item.pk for item in items], {"status": "archived"})
+    assert [(item.pk, item.status) for item in changed] == [(item.pk, "active") for item in items]
     assert statuses() == ["archived"] * 3
 
 

@@ -83,6 +83,19 @@ def test_an_adjustment_of_another_amount_is_prefilled_with_what_it_is_about(admi
     assert entry.description.startswith(f"Adjustment: {ABOUT[what]}")
 
 
+def test_a_charge_of_ones_own_is_refunded_from_the_customer_and_undone_from_the_refund(admin, account):
+    customer = factories.requester(account)
+    sold = ledger.add(account, "3", currency="EUR", requester=customer, description="Set-up")
+    page = admin.get(reverse("admin:licensing_requester_refund", args=[customer.pk])).content.decode()
+    assert reverse("admin:analytics_ledgerentry_refund", args=[sold.pk]) in page
+    given_back = book(admin, sold, amount="2")
+    assert (given_back.amount, given_back.fee_id) == (-2, sold.pk)
+    link = reverse("admin:analytics_ledgerentry_adjust", args=[given_back.pk])
+    assert link in admin.get(change_url(given_back)).content.decode()
+    values = form_values(admin.get(admin.get(link).headers["Location"]).content.decode())
+    assert (values["of_fee"], values["currency"]) == ([sold.pk], ["EUR"])
+
+
 def test_the_reason_of_a_refund_has_room_for_the_longest_title(admin, api, account, charged):
     item = factories.content(account, title="x" * 500, policy_id=factories.policy(account).pk)
     made = api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
@@ -171,8 +184,8 @@ def test_two_operators_who_refund_at_the_same_moment_book_one_refund(staff, sign
 
 
 def test_objects_without_revenue_offer_no_refund(admin, account):
-    free, back, sale = factories.license(account), ledger.add(account, "-1"), ledger.add(account, "1")
-    for obj in (free, back, sale):
+    free, back = factories.license(account), ledger.add(account, "-1")
+    for obj in (free, back):
         link = reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_refund", args=[obj.pk])
         assert link not in admin.get(change_url(obj)).content.decode()
         assert admin.get(link).status_code in (302, 403, 404)

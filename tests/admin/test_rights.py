@@ -2,6 +2,7 @@ import pytest
 from django.urls import reverse
 
 from licensing.requesters.models import Requester
+from operators import navigation
 from operators.base.links import change_url
 from tests import factories
 
@@ -45,3 +46,15 @@ def test_pages_show_related_objects_to_those_who_may_view_them(reader, item, acc
     assert "Working keys" not in reader("accounts.view_account").get(change_url(account)).content.decode()
     html = reader("accounts.view_account", "accounts.view_apikey").get(change_url(account)).content.decode()
     assert "Working keys" in html
+
+
+def test_the_sidebar_lists_the_pages_that_one_right_opens(reader):
+    pages = [page for page in navigation.PAGES if page.permissions]
+    rights = {right for page in pages for right in page.permissions}
+    for right in sorted(rights - {"auth.view_user", "auth.view_group"}):  # no role has these
+        client = reader(right)
+        html = client.get(reverse("admin:index")).content.decode()
+        for page in [page for page in pages if right in page.permissions]:
+            address = reverse(f"admin:{page.name}")
+            opens = client.get(address).status_code == 200
+            assert (right, page.title, f'href="{address}"' in html) == (right, page.title, opens)

@@ -177,6 +177,13 @@ def test_enforcing_says_which_hosts_no_site_covers(admin, account):
         account=account, content=pages, requester=visitor, allowed=True, facts=facts, created=now
     )
     assert "are not covered: shop.pub.example." in admin.get(enforce).content.decode()
+    for _ in range(2):
+        AccessEvent.objects.create(
+            account=account, content=pages, requester=visitor, allowed=True, created=now,
+            facts={"url": "https://www.pub.example/", "mode": "observe"},
+        )  # fmt: skip
+    assert "not covered: www.pub.example, shop.pub.example." in admin.get(enforce).content.decode()
+    AccessEvent.objects.filter(facts__url="https://www.pub.example/").delete()
     text = html_as_text(admin.get(page_of(site)))
     assert "for hosts without a site: shop.pub.example. A key with hosts of its own refuses them." in text
 

@@ -206,7 +206,7 @@ def test_the_chart_is_grouped_and_adds_up_what_is_beyond_the_first(admin, crawls
         shown = admin.get(PAGE, {"by": by}).content.decode()
         assert re.findall(r'aria-current="true">by (\w+)<', shown) == ["class" if by == "nonsense" else by]
 
-    monkeypatch.setattr(crawls_module, "KINDS", ["ai-training"])
+    monkeypatch.setattr(crawls_module, "COLOURS", ["orange"])
     rows = rows_of(admin, by="operator")
     assert ["Day (UTC)", "Google", "Others", "Total"] in rows
     assert [f"{timezone.now():%Y-%m-%d}", "1,200", "7", "1,207"] in rows

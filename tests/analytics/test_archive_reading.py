@@ -30,7 +30,7 @@ from licensing.requesters.models import Requester
 from licensing.visits.models import VisitsCounted
 from tests import factories
 from tests.analytics.archive_reading import HORIZON, LIST, URLS, _at_once, events, filters, move_to_archive, pages
-from tests.analytics.recording import record_all, some_events
+from tests.analytics.recording import Event, record_all, requester, some_events
 from tests.archived import BEGIN, NOW, archived, folder, place, prefix, s3_server, table
 
 pytestmark = pytest.mark.slow
@@ -203,14 +203,30 @@ def test_an_erased_requester_is_hidden_at_once_and_leaves_the_files_at_the_next_
     assert update_archive(NOW) == (0, 0)
 
 
+def test_an_erasure_rewrites_only_the_months_in_which_the_customer_asked(api, account, table, place):
+    ada, other = requester(account, "ada@engine.example"), requester(account, "org_other")
+    asked = [(other, day) for day in range(0, 70, 10)] + [(ada, 30)]  # Ada in one of three months
+    item = factories.content(account)
+    record_all([Event(BEGIN + timedelta(days=day), item, one, None) for one, day in asked])
+    AccessEvent.objects.filter(requester=ada).update(facts={"requesterName": "Ada Lovelace"})
+    move_to_archive()
+    files = set(place.files(".parquet"))
+    assert api.delete("/v1/requesters/ada@engine.example").status == 200
+    assert update_archive(NOW) == (1, 0)
+    assert len(files & set(place.files(".parquet"))) == len(files) - 1 == 2
+    assert not any(trace in place.texts() for trace in ("ada@engine", "Lovelace"))
+
+
 def test_reading_continues_in_the_file_that_an_erasure_rewrote(api, account, events, table, place, monkeypatch):
     monkeypatch.setattr(copying, "GROUP_ROWS", 7)
+    asked_in = {event.created.month: event.requester.requester_id for event in events}
     move_to_archive()
     stretch, former = ArchiveQuery(account.pk, None, HORIZON), place.files(".parquet")
     wanted = [one["id"] for chunk in stretch.read_in_chunks(5) for one in chunk]
     being_read = stretch.read_in_chunks(5)
     found = next(being_read)
-    assert api.delete(f"/v1/requesters/{events[0].requester.requester_id}").status in (200, 204)
+    for name in {*asked_in.values()}:  # one in each month
+        assert api.delete(f"/v1/requesters/{name}").status in (200, 204)
     update_archive(NOW)
     assert not set(former) & set(place.files(".parquet"))
     assert [one["id"] for one in sum(being_read, found)] == wanted

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from content_access_licensing import Client
 
+from licensing.visits.robots_parser import RobotsTxt
 from tests.clients.wordpress import HOST, SECRET, WordPress, log_in, wordpress
 from tests.clients.wordpress.blog import *  # noqa: F403 - the fixtures
 from tests.clients.wordpress.blog import newest_charge, opened
@@ -156,8 +157,11 @@ def test_a_post_decides_about_its_feed_too(visit: httpx.Client, client: Client, 
     with opened(client, site, "/premium/premium-post/feed/"):
         feed = "/premium/premium-post/feed/?withoutcomments=1"
         assert visit.get(feed).status_code == 402
+        last = next(client.list_decisions({"siteId": site}))["id"]
         assert SECRET in visit.get(f"{feed}&subscriber=org_metered").text
         assert newest_charge(client) == Decimal("0.05")
+        own, before = itertools.islice(client.list_decisions({"siteId": site}), 2)
+        assert (own["url"], before["id"]) == (f"https://{HOST}/premium/premium-post/", last)
 
 
 def test_a_pattern_opens_the_feed_of_the_site_in_every_format(visit: httpx.Client, client: Client, site: str):
@@ -253,6 +257,31 @@ def test_robots_has_no_terms_of_a_former_address(visit: httpx.Client, blog: Word
     assert f"{HOST}/license.xml" in visit.get("/robots.txt").text
 
 
+def test_the_sites_own_rules_for_all_crawlers_hold_for_those_that_the_terms_name(visit, client, site):
+    before = client.get_site(site)
+    everything: Any = [{"action": "allow", "conditions": {"default": True}, "permissions": ["full_access"]}]
+    reading: Any = [{"action": "allow", "conditions": {"default": True}, "permissions": ["read", "search"]}]
+    free, closed = (client.create_policy({"name": "A", "rules": rules})["id"] for rules in (everything, reading))
+    client.update_site(
+        site, {"rules": [{"pattern": "/*", "policyId": free}, {"pattern": "/premium/*", "policyId": closed}]}
+    )
+    try:
+        robots = RobotsTxt(visit.get("/robots.txt?own&later=1000").text)
+    finally:
+        client.update_site(site, {"rules": before["rules"]})
+    allowed = {
+        "GPTBot": ["/free/", "/internal/press/", "/wp-admin/admin-ajax.php"],
+        "CCBot": ["/free/", "/internal/press/", "/internal/", "/wp-admin/", "/wp-admin/admin-ajax.php"],
+        "Googlebot": ["/free/", "/internal/press/", "/premium/", "/premium/sample/", "/wp-admin/admin-ajax.php"],
+    }
+    paths = {"/media/", *itertools.chain.from_iterable(allowed.values())}
+    allowed["GPTBot"].append("/media/")
+    allowed["Googlebot"].append("/media/")
+    for crawler, own in allowed.items():
+        found = {path for path in paths if robots.allows(f"http://{HOST}{path}", crawler)}
+        assert (crawler, found) == (crawler, set(own))
+
+
 def test_while_the_service_is_down_a_site_that_last_refused_nobody_stays_open(visit, blog, client, site):
     for mode, status in (("observe", 200), ("enforce", 503), ("disabled", 200), ("enforce", 503)):
         client.update_site(site, {"mode": mode})
@@ -339,6 +368,25 @@ def test_a_key_for_another_host_refuses_everybody_and_the_admin_says_why(
     with blog.client() as reader:
         assert reader.get("/free/free-post/").status_code == 200
     assert problem not in visit.get("/wp-admin/edit.php").text
+
+
+def test_hosts_that_visitors_make_up_leave_no_notice_and_one_line_in_the_log(visit: httpx.Client, blog: WordPress):
+    asked = "http://' . $_SERVER['HTTP_HOST'] . '"  # a WordPress that takes its address from the request
+    names = [f"h{number}.example" for number in range(3)]
+    visit.get("/free/free-post/")  # the plugin learns that the site enforces
+    with blog.configured(WP_HOME=asked, WP_SITEURL=asked), blog.client(Host="www.pub.example") as admin:
+        log_in(admin)
+        for host in (*names, "www.pub.example"):
+            assert (host, visit.get("/free/free-post/", headers={"Host": host}).status_code) == (host, 403)
+        shown = admin.get("/wp-admin/edit.php").text
+        assert "visits of www.pub.example are not decided" not in shown  # nobody has worked there
+        visit.get("/free/free-post/", headers={"Host": "www.pub.example"})
+        shown = admin.get("/wp-admin/edit.php").text
+        assert "visits of www.pub.example are not decided" in shown
+        assert [host for host in names if host in shown] == []
+    stored = blog.evaluated("echo wp_json_encode(wp_load_alloptions());")
+    assert [host for host in names if host in stored] == []
+    assert sum(blog.log.read_text().count(f"Visits of {host} are not decided") for host in names) <= 1
 
 
 def test_the_admin_says_that_a_site_which_enforces_needs_its_open_paths(

@@ -10,8 +10,9 @@ import httpx
 import pytest
 from content_access_licensing import Client
 
-from tests.clients.wordpress import HOST, SECRET, WordPress, log_in, wordpress
+from tests.clients.wordpress import GUIDE, HOST, SECRET, WordPress, log_in, wordpress
 from tests.clients.wordpress.blog import *  # noqa: F403 - the fixtures
+from tests.documentation.blocks import block
 from tests.faults.harness import Deployment, eventually
 from tests.faults.proxies.origin import Quiet, serving
 from tests.services import free_port
@@ -172,6 +173,20 @@ def test_an_id_that_is_none_counts_as_an_unknown_visitor(visit: httpx.Client, st
     log = stranger.log.read_text()
     assert "content_licensing_requester returned no id of up to 255 characters" in log
     assert "Warning: Array to string" not in log
+
+
+def test_the_page_of_an_outage_can_be_translated(stranger: WordPress):
+    for filters, language, said in (
+        ("", "en", "Access cannot be checked"),
+        (block(GUIDE, "add_filter('gettext_content-access-licensing'"), "de-DE", "Der Zugang kann gerade nicht"),
+    ):
+        page = stranger.evaluated(f"""
+            {filters}
+            add_filter('locale', fn () => 'de_DE');
+            $_SERVER['HTTP_ACCEPT'] = 'text/html';
+            echo ContentAccessLicensing\\undecided()->body;
+        """)
+        assert (language, f'<html lang="{language}">' in page, said in page) == (language, True, True)
 
 
 def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_factory: pytest.TempPathFactory):

@@ -77,6 +77,16 @@ def test_whoever_may_edit_a_page_is_not_asked_about_it(visit, client, site, blog
             assert (path, visit.get(path, headers={"X-WP-Nonce": nonce}).status_code) == (path, 402)
 
 
+def test_wordpress_answers_a_readers_own_profile(visit, client, site):
+    visit.get("/free/free-post/")
+    last = next(client.list_decisions({"siteId": site}))["id"]
+    log_in(visit, "reader")
+    nonce = visit.get("/wp-admin/admin-ajax.php?action=rest-nonce").text
+    profile = visit.get("/wp-json/wp/v2/users/me", headers={"X-WP-Nonce": nonce})
+    assert (profile.status_code, profile.json()["name"]) == (200, "reader")
+    assert next(client.list_decisions({"siteId": site}))["id"] == last
+
+
 def test_whoever_may_edit_a_post_of_a_type_is_asked_about_all_others(visit: httpx.Client, client, site):
     with opened(client, site, "/study/", "/about/$", like="/premium/*"):
         log_in(visit, "scholar")

@@ -12,6 +12,7 @@ from django.core.management import CommandError
 
 from accounts.models import Account
 from licensing.content.models import Content
+from licensing.content.upserts import ContentBulk
 from licensing.imports import importer
 from tests import auditlog, factories
 from tests.client import ApiClient
@@ -181,17 +182,17 @@ def test_nothing_crosses_accounts(load: Import, other_account: Account) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_imports_of_a_file_at_once_make_each_item_once(load, account, monkeypatch):
     both_have_looked = Barrier(2)
-    look_up = importer.keep_policies
+    look_up = ContentBulk.outcomes
 
-    def together(account_id: str, policy_ids: set[Any]) -> set[str]:
+    def together(batch: ContentBulk) -> Any:
         with suppress(BrokenBarrierError):  # on SQLite the second reads only after the first has written
             both_have_looked.wait(0.3)
-        return look_up(account_id, policy_ids)
+        return look_up(batch)
 
     def run(number: int) -> Run:
         return load(f"{number}.csv", "externalId,title\n" + "".join(f"{n},Item {n}\n" for n in range(50)))
 
-    monkeypatch.setattr(importer, "keep_policies", together)
+    monkeypatch.setattr(ContentBulk, "outcomes", together)
     runs = at_once(partial(run, 0), partial(run, 1))
     assert sorted((one["created"], one["unchanged"]) for one in runs) == [(0, 50), (50, 0)]
     assert len(items(account)) == 50

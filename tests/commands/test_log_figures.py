@@ -1,12 +1,15 @@
 import json
 from collections import Counter
 from datetime import timedelta
+from io import StringIO
 from random import Random
 
 import pytest
+from django.core.management import call_command
 
-from licensing.logs.formats import NO_AGENTS
+from licensing.logs.notes import NO_AGENTS
 from tests.commands.access_logs import (
+    BROWSER,
     YESTERDAY,
     combined,
     no_names,  # noqa: F401 - a fixture
@@ -14,6 +17,8 @@ from tests.commands.access_logs import (
     run,
     written,
 )
+from tests.documentation.blocks import block
+from tests.edge.conftest import crawler_table  # noqa: F401 - a fixture
 
 AGENTS = {"GPTBot/1.2": "GPTBot", "CCBot/2.0": "CCBot", "Mozilla/5.0 (X11)": None, "ClaudeBot/1.0": "ClaudeBot"}
 PAGES = [f"/{folder}/{number}" for folder in ("open", "premium", "sold") for number in range(20)]
@@ -92,3 +97,83 @@ def test_a_log_without_user_agents_says_so(account, tmp_path):
     line = combined(YESTERDAY, "/premium/1", "").partition(' "-"')[0]
     result = run(written(tmp_path / "access.log", [line]), "--format", "common", "--dry-run")
     assert result["notes"] == [NO_AGENTS]
+
+
+MAIN = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
+    '"$http_user_agent" "$http_x_forwarded_for"'
+)
+CDN = "172.68.10."
+VISITOR = "52.230.152."
+
+
+def line_of(crawler, number, forwarded=f"{VISITOR}{{}}"):
+    """Return a line of nginx' format `main` behind a CDN."""
+    line = combined(YESTERDAY, "/sold/a", crawler, address=f"{CDN}{number % 9}")
+    return f'{line} "{forwarded.format(number)}"'
+
+
+def as_json(number):
+    return json.dumps({
+        "time_iso8601": YESTERDAY.isoformat(), "remote_addr": f"{CDN}{number % 9}", "request": "GET /sold/a HTTP/1.1",
+        "status": 200, "http_user_agent": "GPTBot/1.0", "http_x_forwarded_for": f"{VISITOR}{number}",
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        ([line_of("GPTBot/1.0", number) for number in range(40)], []),
+        ([line_of("GPTBot/1.0", number, f"{VISITOR}{{}}, 10.0.0.1") for number in range(40)], ["--format", MAIN]),
+        ([as_json(number) for number in range(40)], []),
+    ],
+)
+def test_a_log_that_has_the_visitors_address_beside_that_of_a_cdn_says_so(account, tmp_path, lines, options):
+    publisher(account)
+    [note] = run(written(tmp_path / "access.log", lines), "--dry-run", *options)["notes"]
+    assert "40 of the first 40 lines have another, such as '52.230.152.0'" in note
+
+
+@pytest.mark.parametrize(
+    ("log_format", "forwarded"),
+    [
+        (MAIN, "-"),
+        (block("docs/guides/logs.md", "'$skipped").strip("'\n"), f"{VISITOR}{{}}"),
+        (MAIN.replace("$remote_addr", "$http_cf_connecting_ip"), f"{VISITOR}{{}}"),
+    ],
+)
+def test_a_log_whose_visitors_address_is_read_says_nothing_about_another(account, tmp_path, log_format, forwarded):
+    publisher(account)
+    lines = [line_of("GPTBot/1.0", number, forwarded) for number in range(40)]
+    assert run(written(tmp_path / "access.log", lines), "--dry-run", "--format", log_format)["notes"] == []
+
+
+def test_a_log_of_which_nearly_all_lines_come_from_few_networks_says_so_and_how_many_crawlers_are_verified(
+    account,
+    tmp_path,
+    crawler_table,  # noqa: F811
+):
+    crawler_table({"name": "GPTBot", "class": "ai_training", "operator": "A", "userAgent": "GPTBot",
+                   "addresses": [f"{VISITOR}0/24"]})  # fmt: skip
+    publisher(account)
+    path = written(
+        tmp_path / "access.log", [line_of(agent, number) for number in range(40) for agent in ("GPTBot/1.0", BROWSER)]
+    )
+    wrong, right = MAIN.removesuffix(' "$http_x_forwarded_for"'), MAIN.replace("$remote_addr", "$cdn")
+    rehearsed = run(path, "--dry-run", "--format", right)
+    assert (rehearsed["notes"], rehearsed["crawlers"]) == ([], {"verified": 40, "unverified": 0})
+    for _ in range(2):  # the second time all lines are imported already
+        result = run(path, "--format", wrong)
+        [note] = result["notes"]
+        assert "Nearly all of the first 80 requests came from the network of 172.68.10.0." in note
+    assert result["repeated"] == 80
+
+
+def test_a_rehearsal_says_that_an_import_cannot_be_undone(account, tmp_path):
+    publisher(account)
+    path = written(tmp_path / "access.log", [combined(YESTERDAY, "/sold/a", "GPTBot/1.0")])
+    for options, said in ((["--dry-run"], True), ([], False)):
+        out = StringIO()
+        call_command("import_access_log", path, "--site", "pub.example", *options, stdout=out)
+        assert "1 request came from crawlers, 0 of them verified." in out.getvalue()
+        assert ("An import cannot be undone." in out.getvalue()) == said

@@ -151,4 +151,4 @@ def test_every_setting_is_on_the_page_of_settings_and_kept_from_tests():
     page = (ROOT / "docs" / "reference" / "settings.md").read_text()
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     assert set(re.findall(r"`([A-Z0-9_]+)`", " ".join(rows))) == read, "docs/reference/settings.md lists all."
-    assert read - {"DATA_DIR"} <= SETTINGS, "SETTINGS in launcher/testing.py keeps settings of the shell from tests."
+    assert read - {"DATA_DIR"} <= SETTINGS, "Tests do not inherit what the page lists."

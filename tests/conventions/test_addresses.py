@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.test.client import ClientHandler
 
-from kit.http.client_addresses import TrustedProxies, parse_address, parsed_address
+from kit.http.headers import TrustedProxies, parse_address, parsed_address
 from tests import factories
 from tests.client import ApiClient
 

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from accounts.limits.throttling import refuse_beyond
 from accounts.limits.windows import DAY, MINUTE, LimitState, Window
 from kit.http.error_pages import api_paths
 from kit.http.errors import ERRORS_PAGE, RateLimitExceeded, doc_url
@@ -149,7 +148,7 @@ def test_one_link_to_a_policy_is_singular(api, account):
 def test_a_plan_limit_names_its_period(seconds, period):
     state = LimitState.from_counts((Window(60, seconds),), [60], 0, allowed=False)
     with pytest.raises(RateLimitExceeded, match=f"60 requests a {period} is used up"):
-        refuse_beyond(state)
+        state.check()
 
 
 FIND_ITEM = " An id begins with cnt_. Find it with GET /v1/content?externalId=ext-17."

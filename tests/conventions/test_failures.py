@@ -3,7 +3,7 @@ from unittest.mock import Mock
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from kit.http.request_ids import RequestIdFilter
+from kit.http.headers import RequestIdFilter
 from tests import factories
 from tests.conventions.endpoints import each_endpoint_with_key, each_write
 from tests.conventions.replies import assert_error, assert_has_all_headers

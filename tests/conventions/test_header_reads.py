@@ -14,7 +14,7 @@ from config import asgi
 from config.wsgi import Request
 from kit.http.content_security import drop_quoted
 from kit.http.error_replies import prefers_problem
-from kit.http.header_limits import LIMITS
+from kit.http.headers import LIMITS
 from licensing.access.event_loop.head import read_headers
 from tests.faults.header_attacks import BEGINNINGS, PATTERNS
 from tests.gateway.wire import exchanged

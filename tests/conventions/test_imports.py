@@ -51,6 +51,7 @@ DECISION = (
 )  # fmt: skip
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),
+    "licensing/crawler_classes.py",
     "licensing/policies/compiled.py",
     "licensing/policies/matching/coverage.py",
     "licensing/policies/matching/tracing.py",

@@ -5,8 +5,7 @@ import pytest
 
 from accounts.keys import keytext
 from accounts.keys import services as accounts
-from accounts.limits.limiter import limiter
-from accounts.limits.throttling import thread_pool_owner
+from accounts.limits.limiter import limiter, thread_pool_owner
 from accounts.limits.windows import plan_hit
 from accounts.models import ApiKey
 from tests import factories

@@ -25,13 +25,12 @@ from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
 from config.server.requests import MAX_HEAD_BYTES
-from kit.http.client_addresses import TrustedProxies, parse_address
 from kit.http.error_replies import PROBLEM, prefers_problem
 from kit.http.errors import InvalidRequest
+from kit.http.headers import TrustedProxies, parse_address, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.queries import check_query
 from kit.http.rendering import JSON, takes_brotli
-from kit.http.request_ids import valid_request_id
 from kit.rest.conditional import has_state, is_known
 from kit.rest.export import wanted_format
 from kit.rest.filters import parse_integer, split_members

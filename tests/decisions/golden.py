@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.compiled import CompiledPolicy

@@ -1,7 +1,10 @@
 import re
 
+import pytest
+
 from licensing.edge.crawlers import SHIPPED, parse_table
-from licensing.edge.proxies.files import PROXY_KINDS
+from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
+from tests import factories
 from tests.documentation.blocks import block
 from tests.documentation.tables import tables_of
 from tests.faults.proxies.outages import TABLE, Row
@@ -41,6 +44,20 @@ def test_the_rule_for_a_cdn_passes_on_every_known_crawler():
     reader = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
     assert not any(sign in reader.lower() for sign in signs)
     assert len(rule) < 4_096  # of a rule of Cloudflare
+
+
+@pytest.mark.parametrize(
+    ("path", "first", "host"),
+    [
+        ("docs/reference/edge.md", "proxy_cache_bypass", "pub.example"),
+        ("docs/guides/wordpress.md", "fastcgi_cache_bypass", "blog.example"),
+    ],
+)
+def test_the_maps_that_a_cache_in_front_uses_are_in_the_sites_file(path, first, host, account):
+    file = proxy_file(factories.site(account, host=host), "nginx").content
+    names = set(re.findall(r"[$]\w+", block(path, first))) - {"$http_cookie"}  # which is nginx' own
+    assert len(names) == 2
+    assert [name for name in names if f" {name} {{" not in file] == []
 
 
 def outage(row: Row) -> list[str]:

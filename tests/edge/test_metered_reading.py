@@ -223,6 +223,22 @@ def test_an_identified_visitor_is_counted_across_addresses(ask, site, account, f
     assert ask("/premium/a", authorization=f"Bearer {factories.key_text(account)}").status == 200
 
 
+def test_a_verified_crawler_that_is_decided_as_a_reader_has_what_a_faked_one_has(ask, site, crawler_table):
+    names = {"AdsBot": "ads", "Linker": "preview", "Feeder": "other", "Trainer": "ai_training"}
+    crawler_table(*(
+        {"name": name, "class": kind, "operator": "A", "userAgent": name, "addresses": ["192.0.2.0/24"]}
+        for name, kind in names.items()
+    ))  # fmt: skip
+    site({**FIVE_A_MONTH, "permissions": ["read", "ai_training"]})
+    for number, name in enumerate(["AdsBot", "Linker", "Feeder"]):
+        for address in [f"203.0.113.{number}", "192.0.2.1", "192.0.2.2"]:
+            crawler = Browser(ask, takes_cookies=False, address=address, user_agent=f"{name}/1.0")
+            assert crawler.statuses(6) == [200] * 5 + [429], (name, address)
+    trainers = [Browser(ask, address=f"192.0.2.{number}", user_agent="Trainer/1.0") for number in range(1, 8)]
+    assert [trainer.read().status for trainer in trainers] == [200] * 5 + [429] * 2
+    assert [trainer.cookie for trainer in trainers] == [None] * 7
+
+
 def test_an_observing_site_counts_without_refusing_and_records_the_random_id(ask, site):
     site(FIVE_A_MONTH, mode="observe")
     reader = Browser(ask)

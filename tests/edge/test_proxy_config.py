@@ -1,14 +1,16 @@
 import re
+from shutil import copytree
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.values.paths import read
+from licensing.edge.crawlers import SHIPPED, parse_table
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
-from licensing.edge.proxies.downloads import downloads_by_proxy, note_download
-from licensing.edge.proxies.files import PROXY_KINDS
+from licensing.edge.proxies.downloads import downloads_by_proxy, note_download, outdated_downloads
+from licensing.edge.proxies.files import CRAWLERS, PROXY_KINDS, proxy_file
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error
@@ -68,10 +70,18 @@ def test_usual_patterns_have_an_expression():
 
 
 @pytest.mark.parametrize("file", [*(kind.file for kind in PROXY_KINDS.values()), "worker.js"])
-def test_each_file_names_the_free_paths_and_assets_by_the_same_expressions(file):
+def test_each_file_names_the_free_paths_assets_and_crawlers_by_the_same_expressions(file):
     text = (ROOT / "deploy" / "edge" / file).read_text()
     assert FREE in text
     assert ASSET in text
+    assert CRAWLERS in text
+
+
+def test_the_expression_of_crawlers_matches_every_known_one_and_no_reader():
+    agents = [crawler.user_agent for crawler in parse_table(SHIPPED.read_bytes()).crawlers if crawler.user_agent]
+    assert [agent for agent in agents if not re.search(CRAWLERS, agent.lower())] == []
+    reader = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+    assert not re.search(CRAWLERS, reader.lower())
 
 
 def test_the_expression_of_free_paths_matches_those_that_the_service_opens():
@@ -212,3 +222,28 @@ def test_a_file_is_outdated_once_a_policy_or_an_item_restricts_one_of_its_open_p
     assert api.patch(f"/v1/policies/{policy.pk}", {"mode": "enforce"}).status == 200
     fetch("caddy")
     assert is_outdated()  # nginx still has the old file
+
+
+def test_a_file_is_outdated_once_a_new_version_of_the_service_writes_another_one(api, account, settings, tmp_path):
+    site = factories.site(account)
+    copytree(ROOT / "deploy" / "edge", tmp_path / "deploy" / "edge")
+    settings.BASE_DIR = tmp_path
+    for proxy in ["nginx", "caddy"]:
+        api.get(f"/v1/sites/{site.pk}/proxy-config?for={proxy}")
+    site.refresh_from_db()
+    assert outdated_downloads(site) == {}
+    with (tmp_path / "deploy" / "edge" / "nginx.conf").open("a") as shipped:
+        shipped.write("# mended\n")
+    assert list(outdated_downloads(site)) == ["nginx"]
+
+
+def test_files_of_two_sites_define_no_name_in_common_so_that_an_old_file_changes_nothing_of_a_new_one(account):
+    """nginx lets the last definition of a variable count for all files."""
+    defined = re.compile(r"(?m)^(?:map .*(\$\w+) \{|upstream (\w+) \{|proxy_cache_path (\S+) .*keys_zone=(\w+):)")
+    names = []
+    for host in ["a.example", "an-even-longer-name.of-a-host.example"]:
+        content = proxy_file(factories.site(account, host=host), "nginx").content
+        names.append({name for line in defined.findall(content) for name in line if name})
+        assert content.count("\nmap ") == sum(name.startswith("$") for name in names[-1])
+    assert names[0].isdisjoint(names[1])
+    assert max(len(name) for name in names[1] if name.startswith("$")) <= 47  # with $; variables_hash_bucket_size

@@ -1,9 +1,11 @@
 import json
 
+import pytest
+
 from licensing.edge.answers import MAX_BODY_IN_HEADER
 from licensing.sites.refusal_page import wants_page
 from licensing.sites.services import update_site
-from tests.edge.asking import READERS
+from tests.edge.asking import LICENSED, READERS
 from tests.edge.refusals import ATTACK, BROWSER, DENY, HOSTILE, Parsed
 
 TEXTS = {
@@ -91,6 +93,13 @@ def test_a_reader_whose_sign_in_has_ended_reads_no_word_about_tokens(ask, site):
     ask("/premium/a")  # a decision reads the new texts
     reply = ask("/premium/a", **sent)
     assert (reply.status, Parsed(reply.content.decode()).text("p")) == (401, TEXTS["refusal_message"])
+
+
+@pytest.mark.parametrize(("scheme", "status"), [("Negotiate", 402), ("Bearer", 402), ("License", 401)])
+def test_only_a_licence_token_can_be_too_long_to_be_one(ask, site, scheme, status):
+    site(LICENSED)
+    reply = ask("/premium/a", authorization=f"{scheme} {'Y' * 7_500}")
+    assert (reply.status, "X-Access-Id" in reply.headers) == (status, status == 402)
 
 
 def test_nginx_gets_the_body_in_a_header_and_others_do_not(ask, site, api):

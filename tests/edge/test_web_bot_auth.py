@@ -16,7 +16,7 @@ from accounts.limits.limiter import limiter
 from accounts.limits.windows import DAY
 from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
-from kit.http.header_limits import LIMITS
+from kit.http.headers import LIMITS
 from licensing.access.event_loop.head import Head
 from licensing.access.tokens.signing import encode_base64url
 from licensing.edge.application import ForwardApplication

@@ -49,13 +49,9 @@ def what_came_of(rows, kind, monkeypatch):
     return told, sorted(kept), sorted(ledger), audited
 
 
-class Alone(bulk.OneByOne):
-    run = bulk.OneByOne.outcomes
-
-
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS)
 def test_bulk_rows_have_the_same_result_as_single_requests(db, rows):
     with pytest.MonkeyPatch.context() as monkeypatch:
         together = what_came_of(rows, bulk.Together, monkeypatch)
-        assert together == what_came_of(rows, Alone, monkeypatch)
+        assert together == what_came_of(rows, bulk.OneByOne, monkeypatch)

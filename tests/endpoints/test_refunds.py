@@ -81,6 +81,20 @@ def test_only_a_charge_limits_its_refunds(refund, check, account):
     assert "was not charged" in refused(refund("-0.01", "USD", decisionId=made["id"]))
 
 
+def test_a_charge_that_names_no_other_is_refunded_by_its_entry(api, refund, account):
+    customer = factories.requester(account).requester_id
+    sold = refund("3", "EUR", requesterId=customer)["id"]
+    half = {"entryId": sold, "amount": "1", "externalId": "note-1"}
+    for status in (201, 200):
+        assert api.post("/v1/refunds", half).status == status
+    rest = api.post("/v1/refunds", {"entryId": sold})
+    assert (rest.status, rest["amount"], rest["feeId"], rest["requesterId"]) == (201, -2, sold, customer)
+    assert "At most 0.00 EUR" in refused(api.post("/v1/refunds", {"entryId": sold, "amount": "1"}))
+    assert "this entry refunds one" in refused(api.post("/v1/refunds", {"entryId": rest["id"]}), "entryId")
+    assert refund("2", "EUR", feeId=sold).status == 201  # undoes a refund
+    assert api.get(f"/v1/revenue/{sold}")["refundable"] == 2
+
+
 @pytest.mark.parametrize(
     "terms", [{}, {"price_amount": Decimal(0), "price_currency": "EUR"}, {"per_access": "0.05"}], ids=str
 )

@@ -282,6 +282,17 @@ def test_the_number_of_statements_depends_neither_on_the_licences_nor_on_where_t
     assert statements[1] == statements[2]
 
 
+def test_an_erasure_writes_only_decisions_with_personal_data(api, item):
+    check = {"contentId": item.pk, "requester": ID}
+    for further in ({}, {}, {"context": CONTEXT}):
+        assert api.post("/v1/access/check", {**check, **further}).status == 200
+    with CaptureQueriesContext(connection) as captured:
+        assert api.delete(PATH).status == 200
+    [update] = [one["sql"] for one in captured if "UPDATE analytics_accessevent" in one["sql"]]
+    assert update.startswith("1 times: ")
+    assert tables_with_traces() == set()
+
+
 @pytest.mark.usefixtures("person")
 def test_on_sqlite_an_erasure_lets_others_write_between_its_parts(api, item, monkeypatch):
     if connection.vendor != "sqlite":

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kit.http.header_limits import LIMITS
+from kit.http.headers import LIMITS
 
 CHECK, LIST, FORWARD, PAGE = "/v1/access/check", "/v1/content", "/v1/access/forward", "/admin/login/"
 MIDDLEWARE = "/v1/access/middleware"
@@ -26,6 +26,7 @@ BEGINNINGS = {
     "signature": ("", "sig1=:"),
     "x-forwarded-uri": ("/",),
     "x-licensing-url": ("https://pub.example/", "https://"),
+    "x-licensing-also": ("https://pub.example/", "https://pub.example/ "),
     "x-original-url": ("/", "https://pub.example/"),
 }
 REFUSED_BY_THE_SERVER = {"content-length", "transfer-encoding", "host"}  # before any application
@@ -36,7 +37,9 @@ READ_BY = {
         "signature", "signature-agent", "signature-input", "x-original-url",
         "x-forwarded-for", "x-forwarded-host", "x-forwarded-method", "x-forwarded-proto", "x-forwarded-uri",
     ),
-    MIDDLEWARE: ("x-licensing-url", "x-licensing-method", "x-licensing-address", "x-licensing-requester"),
+    MIDDLEWARE: (
+        "x-licensing-url", "x-licensing-also", "x-licensing-method", "x-licensing-address", "x-licensing-requester",
+    ),
 }  # fmt: skip
 EVERY_HEADER = tuple(name.decode() for name in LIMITS)
 

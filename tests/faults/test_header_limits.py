@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from kit.http.header_limits import LIMITS, MAX_PARAMETERS, MAX_TARGET
+from kit.http.headers import LIMITS, MAX_PARAMETERS, MAX_TARGET
 from tests.faults.harness import Deployment
 from tests.faults.header_attacks import (
     CHECK,

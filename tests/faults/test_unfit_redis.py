@@ -51,6 +51,19 @@ def test_one_node_of_a_cluster_and_a_cluster_without_all_slots_are_refused():
         assert "slots without a primary" in refusal_of(f"redis+cluster://127.0.0.1:{node.port}")
 
 
+def test_servers_whose_user_may_not_inspect_them_are_taken_as_they_are():
+    with valkey_cluster(1) as cluster, valkey() as server:
+        for node in (cluster.nodes[0], server):
+            with node.client() as client:
+                client.execute_command("ACL SETUSER limited on >secret ~* +@all -info -cluster|info")
+        for url in (cluster.url, server.url):
+            with override_settings(REDIS_URL=url.replace("://", "://limited:secret@")):
+                check_redis()
+                limiter = Limiter()
+                limiter.inspect()
+                assert limiter.state() == "redis"
+
+
 def test_a_cluster_that_is_none_or_evicts_keys_is_refused():
     with valkey() as server:
         assert "without cluster mode" in refusal_of(f"redis+cluster://127.0.0.1:{server.port}")

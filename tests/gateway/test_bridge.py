@@ -15,8 +15,8 @@ from config import asgi
 from config.server.bridge import Exchange, broken_replies
 from config.server.thread_pools import Threads
 from kit.http.errors import ServiceUnavailable
+from kit.http.headers import request_id
 from kit.http.rendering import CompressionMiddleware
-from kit.http.request_ids import request_id
 from tests.gateway.wire import exchanged
 
 SCOPE = {

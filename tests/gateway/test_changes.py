@@ -25,11 +25,11 @@ from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services
 from licensing.content import services as content_services
-from licensing.content.bulk import change_items
 from licensing.content.upserts import ContentBulk, Row
 from licensing.licenses.services import revoke_license
 from licensing.policies import services as policy_services
 from licensing.sites import services as site_services
+from operators.catalogue.bulk_change import change_items
 from tests import factories
 from tests.gateway.conftest import Ask
 

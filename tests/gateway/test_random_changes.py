@@ -24,7 +24,6 @@ from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
-from licensing.content.bulk import change_items
 from licensing.content.models import Content
 from licensing.content.upserts import ContentBulk, Row
 from licensing.licenses import services as license_services
@@ -33,6 +32,7 @@ from licensing.policies import services as policy_services
 from licensing.policies.models import Policy
 from licensing.sites import services as site_services
 from licensing.sites.models import Site
+from operators.catalogue.bulk_change import change_items
 from tests import factories
 from tests.examples import rounds
 from tests.gateway.conftest import Ask

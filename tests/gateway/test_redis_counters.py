@@ -4,8 +4,9 @@ from random import Random
 import pytest
 from django.conf import settings
 from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
 
-from accounts.limits.redis_counters import Connection, RedisCounters, connect
+from accounts.limits.redis_counters import RedisCounters
 from accounts.limits.redis_servers import RedisAddress
 from accounts.limits.windows import DAY, MINUTE, MOST_AHEAD, Consumed, Hit, ProcessCounters, Window
 from tests.limits import forget_limits
@@ -48,9 +49,9 @@ def test_threads_and_the_event_loop_get_what_one_process_grants(counters: RedisC
     assert [counters.consume(wanted, now) for wanted, now in made] == expected
 
     async def count() -> list[list[Consumed]]:
-        connection = connect(counters.address)
-        counted = [await counters.count(connection, wanted, now) for wanted, now in made]
-        await connection.close()
+        client = counters.address.client()
+        counted = [await counters.count(client, wanted, now) for wanted, now in made]
+        await client.aclose()
         return counted
 
     forget_limits()
@@ -63,22 +64,25 @@ def test_the_event_loop_replaces_a_connection_that_was_closed_or_stalled(counter
     server = Redis.from_url(settings.REDIS_URL)
 
     async def count() -> list[Consumed]:
-        connection = connect(counters.address)
-        assert isinstance(connection, Connection)
-        counted = await counters.count(connection, [hit], NOON)
-        server.client_kill_filter(_type="normal")
-        while connection.kept and not await connection.kept.can_read():
+        client = counters.address.client()
+        assert isinstance(client, AsyncRedis)
+        counted = await counters.count(client, [hit], NOON)
+        kept = await client.connection_pool.get_connection()
+        await client.connection_pool.release(kept)
+        server.client_kill_filter(_id=str(await client.client_id()))  # others use the server, too
+        while not await kept.can_read():
             await asyncio.sleep(0)  # until the event loop has read that the connection is closed
-        counted += await counters.count(connection, [hit], NOON)
+        counted += await counters.count(client, [hit], NOON)
         assert counters.outages.since is None
 
-        connection.seconds_to_wait = 0
-        counted += await counters.count(connection, [hit], NOON)
+        kept.socket_timeout = 0
+        counted += await counters.count(client, [hit], NOON)
+        kept.socket_timeout = 1
         assert counters.outages.since is not None
         counters.outages.retry_at.clear()
-        counted += await counters.count(connection, [hit], NOON)
+        counted += await counters.count(client, [hit], NOON)
         assert counters.outages.since is None
-        await connection.close()
+        await client.aclose()
         return counted
 
     first, second, here, last = asyncio.run(count())

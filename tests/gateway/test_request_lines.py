@@ -3,7 +3,7 @@ import re
 import orjson
 import pytest
 
-from kit.http.header_limits import LIMITS, MAX_TARGET
+from kit.http.headers import LIMITS, MAX_TARGET
 from licensing.access.event_loop.application import respond
 from tests.gateway.wire import Echo, chunked, exchanged, statuses
 

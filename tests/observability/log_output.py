@@ -5,7 +5,7 @@ import json
 import logging
 from typing import Any
 
-from kit.http.request_ids import RequestIdFilter
+from kit.http.headers import RequestIdFilter
 
 
 class Log:

@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from accounts.keys import keytext
 from config.tracing import Tracing
-from kit.http.client_addresses import TrustedProxies
+from kit.http.headers import TrustedProxies
 from licensing.access.event_loop.application import CheckApplication
 from tests import factories
 from tests.client import ApiClient

@@ -14,7 +14,7 @@ from accounts.events.models import Event
 from accounts.events.retention import purge
 from accounts.events.types import TYPES
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
-from licensing.content.bulk import change_items
+from operators.catalogue.bulk_change import change_items
 from tests import factories
 from tests.conventions.filtering import DAYS, EQUALITY, MOMENTS, ORDER, check_filter
 from tests.source_files import PRODUCT, sources

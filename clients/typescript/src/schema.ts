@@ -73,7 +73,7 @@ export interface components {
             licenseId?: string | null;
             /** @description The tier of the licence. */
             licenseType?: string | null;
-            /** @description The fee that this adjustment refunds. */
+            /** @description The fee, or other charge without decision and licence, that this adjustment refunds. */
             feeId?: string | null;
             /** @description The decision's id. */
             decisionId?: string | null;
@@ -1612,7 +1612,7 @@ export interface components {
             licenseId: string | null;
             /** @description The tier of the licence. */
             licenseType: string | null;
-            /** @description The fee that this adjustment refunds. */
+            /** @description The fee, or other charge without decision and licence, that this adjustment refunds. */
             feeId: string | null;
             /** @description The decision's id. */
             decisionId: string | null;
@@ -1630,7 +1630,7 @@ export interface components {
             externalId: string | null;
             /**
              * Format: decimal
-             * @description The amount refunded of the charge, fee or licence price; null for an adjustment.
+             * @description The amount refunded of the charge, fee or licence price; null for a correction.
              */
             readonly refunded: string;
             /**

@@ -175,7 +175,7 @@ def configuration(port: int) -> uvicorn.Config:
         access_log=False,
         log_config=None,  # uvicorn logs through Django's logging
         server_header=False,
-        proxy_headers=False,  # kit.http.client_addresses decides which proxies to trust
+        proxy_headers=False,  # kit.http.headers decides which proxies to trust
         timeout_graceful_shutdown=30,
         timeout_worker_healthcheck=30,  # a worker without CPU time is not a hanging one
     )

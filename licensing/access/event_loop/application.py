@@ -15,15 +15,13 @@ from accounts.retries.idempotency import check_key, encrypt_reply, fingerprint
 from analytics.recording.entries import KeyClaim, Reply
 from kit.hot_settings import hot_setting
 from kit.http.bodies import Disconnected, Receive, Scope, Send, read_body
-from kit.http.client_addresses import TrustedProxies
 from kit.http.error_pages import unknown_host
 from kit.http.error_replies import as_api_error, forget_frames, render_error
 from kit.http.errors import ApiError
-from kit.http.header_limits import check_lengths
+from kit.http.headers import TrustedProxies, check_lengths, request_id, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_length, check_media_type, parse_object, parse_plain
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import JSON, render_json
-from kit.http.request_ids import request_id, valid_request_id
 from kit.storage.light_tasks import moment
 from kit.telemetry.observing import log_access
 from kit.telemetry.tracing import traced

@@ -159,7 +159,7 @@ class CachedFacts:
             only = ((check.requester_id, check.requester_name),)
             for requester_id, name in only if check.edge is None else check.requesters:
                 requester = requesters.get(requester_id) or get(account_id, requester_id)
-                if requester is None or requester.is_named_by(name):
+                if requester is None or (requester.name is None and requester.is_named_by(name)):
                     missing = missing or LookupRequest(account_id, set(), set())
                     missing.requesters.add(requester_id)
                 else:

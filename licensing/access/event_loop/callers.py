@@ -20,8 +20,7 @@ from accounts.keys.authentication import (
 )
 from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
 from accounts.keys.models import FIND_BY_DIGEST_SQL
-from accounts.limits.limiter import limiter
-from accounts.limits.throttling import known_limit, refuse_beyond
+from accounts.limits.limiter import known_limit, limiter
 from accounts.limits.windows import Hit, LimitState, build_hit
 from kit.http.bodies import Scope
 from kit.http.errors import ApiError, InvalidApiKey, RateLimitExceeded, ServiceUnavailable
@@ -235,7 +234,7 @@ class Sender(GrantSteps):
         else:
             state = await self.callers.count(build_hit(self.grant, self.address), self.prepare)
         self.limit_state = state
-        refuse_beyond(state)
+        state.check()
         self.is_counted = True
 
     def note_refusal(self, refusal: ApiError, now: datetime) -> None:
@@ -247,4 +246,4 @@ class Sender(GrantSteps):
     async def count_stranger(self, refusal: ApiError) -> None:
         await self.reconsider(refusal)
         self.limit_state = state = await self.callers.count(build_hit(None, self.address))
-        refuse_beyond(state)
+        state.check()

@@ -10,9 +10,7 @@ from django.http.request import split_domain_port, validate_host
 from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
-from kit.http.client_addresses import TrustedProxies
-from kit.http.header_limits import LIMITS, MAX_PARAMETERS, Limit
-from kit.http.request_ids import request_id
+from kit.http.headers import LIMITS, MAX_PARAMETERS, Limit, TrustedProxies, request_id
 from kit.rest.deprecated import deprecation_headers
 
 COMMON_HEADERS = (

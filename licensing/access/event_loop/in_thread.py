@@ -11,8 +11,8 @@ from asgiref.sync import async_to_sync
 from django.http import HttpRequest, HttpResponse
 
 from kit.http.bodies import Message, Receive, Scope, Send
+from kit.http.headers import request_id
 from kit.http.parsing import MAX_BYTES
-from kit.http.request_ids import request_id
 from licensing.access.event_loop.application import CheckApplication
 from licensing.access.event_loop.calls import Calls, on_calling_thread
 from licensing.access.event_loop.gateway import Gateway

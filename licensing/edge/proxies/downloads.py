@@ -1,29 +1,24 @@
 """Remembers the latest downloads of a site's proxy files, and says which of them would differ now.
 
 A proxy does not ask about people on pages that its file calls open. So whoever restricts such a page has to get the
-file again, whether the change was one of the site, of a policy or of an item.
+file again, whether the change was one of the site, of a policy or of an item. An upgrade can change files, too.
 """
 
 from datetime import datetime
-from hashlib import blake2b
 
 from django.utils import timezone
-from msgspec import Struct, convert, json, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from licensing.edge.proxies.descriptions import Description, describe
+from licensing.edge.proxies.files import proxy_file
 from licensing.sites.models import Site
 
 
 class Download(Struct, frozen=True):
-    """The latest download of a site's file for one proxy. `digest` is that of what the file was made from."""
+    """The latest download of a site's file for one proxy. `digest` is the file's."""
 
     at: datetime
     digest: str
-
-
-def digest_of(site: Site, description: Description) -> str:
-    """Return the digest of what the site's file is made from. Files of all proxies have the same."""
-    return blake2b(json.encode([site.hosts, description]), digest_size=16).hexdigest()
 
 
 def downloads_by_proxy(site: Site) -> dict[str, Download]:
@@ -57,5 +52,9 @@ def outdated_downloads(site: Site, description: Description | None = None) -> di
     downloads = downloads_by_proxy(site)
     if not downloads:
         return {}
-    digest = digest_of(site, description or describe(site))
-    return {proxy: download for proxy, download in downloads.items() if download.digest != digest}
+    description = description or describe(site)
+    outdated = {}
+    for proxy, download in downloads.items():
+        if download.digest != proxy_file(site, proxy, description).digest:
+            outdated[proxy] = download
+    return outdated

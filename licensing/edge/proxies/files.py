@@ -11,13 +11,14 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.proxies.descriptions import Access, Description, describe
-from licensing.edge.proxies.downloads import digest_of
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
 
 HOST = "pub.example"
 NAME = "pub_example"  # of the site in names that have to differ between files
-MAX_NAME = 30  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `undecided_`
+MAX_NAME = (
+    25  # characters; nginx' hash of variables takes 46 (variables_hash_bucket_size), with `access_authorization_`
+)
 MAX_SERVER_NAME = 46  # characters that nginx' hash of server names takes (server_names_hash_bucket_size)
 FOLDERS = f"({'|'.join(ASSET_FOLDERS)})"
 NO_FOLDER = "assets-open-to-everybody"  # where each of the usual folders has restricted pages
@@ -31,20 +32,25 @@ SENT = (
 )
 # Envoy cannot tell an answer from an outage here. Each answer about such a page is private, too.
 PRIVATE_IN_ENVOY = "[{header: {key: cache-control, value: private}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}]"
-CRAWLERS = "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)"  # in their User-Agents
+# The User-Agents of crawlers: signs of most, and the shipped table's others. The files of deploy/edge/ have it, too.
+CRAWLERS = (
+    "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)|google(other|-)|-google|chatgpt.agent|"
+    "webindexer|kagi-|autorag|tabstack|cotoyogi|omgili|webzio-|yeti|productsearch|siteaudit|barkrowler|feedly|"
+    "bingpreview|whatsapp"
+)
 
 
 class ProxyFile(Struct, frozen=True):
-    """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason.
-
-    `digest` is that of what the file was made from.
-    """
+    """`open_patterns` stay open while the service is down. `omitted` would be open, too, but for the given reason."""
 
     name: str
     content: str
-    digest: str
     open_patterns: Sequence[str]
     omitted: Sequence[tuple[str, str]]
+
+    @property
+    def digest(self) -> str:
+        return blake2b(self.content.encode(), digest_size=16).hexdigest()
 
 
 Write = Callable[[Description], list[str]]
@@ -218,18 +224,19 @@ PROXY_KINDS = {
 }
 
 
-def proxy_file(site: Site, proxy: str) -> ProxyFile:
-    """Return the file for one of PROXY_KINDS.
+def proxy_file(site: Site, proxy: str, description: Description | None = None) -> ProxyFile:
+    """Return the file for one of PROXY_KINDS, from the site's description if that is known already.
 
     It has a placeholder for the key, and names the service and the origin as the file in deploy/edge does.
     """
-    kind, description = PROXY_KINDS[proxy], describe(site)
+    kind = PROXY_KINDS[proxy]
+    description = description or describe(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
     for example in kind.examples:
         text = with_lines(text, example, example.write(description))
     text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
     text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
-    return ProxyFile(kind.file, text, digest_of(site, description), description.patterns, description.omitted)
+    return ProxyFile(kind.file, text, description.patterns, description.omitted)
 
 
 def with_hosts(text: str, hosts: Sequence[str]) -> str:
@@ -252,7 +259,8 @@ def name_from_host(host: str) -> str:
     name = host.replace("-", "__").replace(".", "_")
     if len(name) <= MAX_NAME:
         return name
-    return f"{name[: MAX_NAME - 9]}_{blake2b(host.encode(), digest_size=5).hexdigest()}"
+    digest = blake2b(host.encode(), digest_size=5).hexdigest()
+    return f"{name[: MAX_NAME - len(digest) - 1]}_{digest}"
 
 
 def server_name(host: str) -> str:

@@ -3,8 +3,8 @@
 import logging
 from contextlib import suppress
 
-from kit.http.client_addresses import TrustedProxies
 from kit.http.errors import ApiError, HostNotAllowed, InvalidApiKey
+from kit.http.headers import TrustedProxies
 from kit.storage.light_tasks import moment
 from kit.telemetry.repeated_log import RepeatedLog
 from licensing.access.event_loop.callers import Sender

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from licensing.crawler_classes import USES
 from licensing.edge.publishing.overlaps import Overlaps
-from licensing.edge.publishing.promises import USES
 from licensing.edge.publishing.published_terms import Terms, url_pattern
 from licensing.sites.patterns import Pattern, patterns_overlap
 

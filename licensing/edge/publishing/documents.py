@@ -16,11 +16,11 @@ from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values.pages import RegisteredPage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
+from licensing.crawler_classes import MINING, NAMES_IN_USAGE
 from licensing.edge.publishing.current_terms import CurrentTerms
-from licensing.edge.publishing.promises import MINING
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
-from licensing.edge.publishing.robots_txt import NAMES_IN_USAGE, render_usage, signalled, write_robots
+from licensing.edge.publishing.robots_txt import render_usage, signalled, write_robots
 from licensing.edge.publishing.rsl import write_rsl
 from licensing.edge.publishing.tdmrep import TDM_POLICY, is_reserved, write_tdm_policy, write_tdmrep
 from licensing.edge.publishing.terms import Item, terms_of

@@ -7,6 +7,7 @@ a document may be stricter than the service, never more permissive.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from licensing.crawler_classes import KEPT_OUT, MINING, USES
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import effective_permission, judge
 from licensing.policies.facts import Facts
@@ -15,9 +16,6 @@ from licensing.policies.rules import Price, Rule
 from licensing.sites.identification import Identification
 
 READ = "read"
-USES = ("search", "ai_index", "ai_input", "ai_training")
-CRAWLED = (*USES, "archive")  # the uses whose crawlers robots.txt keeps out
-MINING = frozenset({"ai_input", "ai_training"})  # the uses that count as text and data mining
 CONSENT, PAYMENT = "obtainConsent", "compensate"  # ODRL duties
 SETTLED = frozenset({"default", "permission"})  # conditions that depend on nothing but the use
 LICENSED = frozenset({"hasValidLicense", "licenseType"})  # conditions on the requester's licences
@@ -56,7 +54,7 @@ def uses_without_license(policy: CompiledPolicy | None) -> Promise:
 
 def uses_with_license_or_payment(policy: CompiledPolicy | None) -> Promise:
     """Return the uses that somebody may have, perhaps with a licence, for a payment or under conditions."""
-    return frozenset(use for use in CRAWLED if policy is not None and is_open_to_some(policy, use, at_a_price=True))
+    return frozenset(use for use in KEPT_OUT if policy is not None and is_open_to_some(policy, use, at_a_price=True))
 
 
 def is_open_to_some(policy: CompiledPolicy, use: str, *, at_a_price: bool) -> bool:

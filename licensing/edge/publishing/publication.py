@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from licensing.edge.publishing.promises import USES, Promise
+from licensing.crawler_classes import USES
+from licensing.edge.publishing.promises import Promise
 from licensing.edge.publishing.published_terms import Terms, url_pattern
 
 

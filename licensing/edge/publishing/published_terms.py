@@ -7,10 +7,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from licensing.crawler_classes import KEPT_OUT, MINING, USES
 from licensing.edge.publishing.promises import (
-    CRAWLED,
-    MINING,
-    USES,
     Prices,
     Promise,
     mining_duties,
@@ -103,7 +101,7 @@ class TermsTable:
         self.count = 0
         self.without_use = dict.fromkeys(USES, 0)
         self.open_to_some = dict.fromkeys(USES, 0)
-        self.reachable = dict.fromkeys(CRAWLED, 0)
+        self.reachable = dict.fromkeys(KEPT_OUT, 0)
         self.with_price: dict[tuple[str, Price], int] = {}
         self.known: dict[object, int] = {}
         for terms in first:
@@ -142,7 +140,7 @@ class TermsTable:
         """Return what `Terms.intersect` returns with the terms of the set."""
         uses = frozenset(use for use in terms.uses if not others & self.without_use[use])
         open_to_some = terms.open_to_some | {use for use in USES if others & self.open_to_some[use]}
-        reachable = terms.reachable | {use for use in CRAWLED if others & self.reachable[use]}
+        reachable = terms.reachable | {use for use in KEPT_OUT if others & self.reachable[use]}
         prices = {}
         for use, price in terms.prices.items():
             if not others & ~self.with_price.get((use, price), 0):

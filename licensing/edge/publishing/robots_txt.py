@@ -5,6 +5,7 @@ A use that only some visitors without a licence are allowed is neither promised 
 
 from collections.abc import Iterator, Mapping
 
+from licensing.crawler_classes import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS
 from licensing.edge.publishing.promises import Promise
 from licensing.edge.publishing.publication import Agents, Publication
@@ -18,11 +19,7 @@ FREE_EXAMPLES = [
     ("/wp-sitemap*.xml$", "/wp-sitemap-posts-post-1.xml"),
     ("/*-sitemap.xml$", "/a-sitemap.xml"),
 ]
-NAMES_IN_USAGE = {"search": "search", "ai_input": "ai-use", "ai_training": "train-ai"}
-NAMES_IN_SIGNAL = {"search": "search", "ai_input": "ai-input", "ai_training": "ai-train"}
-UNKNOWN_USAGE = ", ".join(
-    f"{NAMES_IN_USAGE[use]}=unknown" for use in reversed(NAMES_IN_USAGE)
-)  # the vocabulary: neither `y` nor `n`
+UNKNOWN_USAGE = ", ".join(f"{name}=unknown" for name in NAMES_IN_USAGE.values())  # neither `y` nor `n`
 
 
 def write_robots(publication: Publication) -> bytes | None:
@@ -52,7 +49,7 @@ def state_uses(publication: Publication) -> list[str]:
     lines = [f"License: https://{publication.netloc}/license.xml"]
     allowed, refused = signalled(publication.everywhere), publication.nowhere & NAMES_IN_SIGNAL.keys()
     if allowed or refused:
-        uses = [use for use in NAMES_IN_SIGNAL if use in allowed | refused]
+        uses = [use for use in reversed(NAMES_IN_SIGNAL) if use in allowed | refused]
         signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in uses)
         lines += [f"Content-Signal: {signal}", f"Content-Usage: {render_usage(allowed, refused)}"]
     return [*lines, *usage_of_entries(publication)]
@@ -99,5 +96,5 @@ def signalled(uses: Promise) -> Promise:
 
 
 def render_usage(allowed: Promise, refused: Promise) -> str:
-    uses = [use for use in reversed(NAMES_IN_USAGE) if use in allowed | refused]
+    uses = [use for use in NAMES_IN_USAGE if use in allowed | refused]
     return ", ".join(f"{NAMES_IN_USAGE[use]}={'y' if use in allowed else 'n'}" for use in uses)

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
 from kit.values.decimals import from_millionths, plain
+from licensing.crawler_classes import NAMES_IN_RSL, USES
 from licensing.edge.publishing.careless_parsers import arrange, entries_for_licensees
-from licensing.edge.publishing.promises import USES
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 from licensing.policies.rules import Price
 
 NAMESPACE = "https://rslstandard.org/rsl"
 MAX_AGE_DAYS = 1
-NAMES_IN_RSL = {"search": "search", "ai_index": "ai-index", "ai_input": "ai-input", "ai_training": "ai-train"}
 
 
 def write_rsl(publication: Publication) -> bytes | None:

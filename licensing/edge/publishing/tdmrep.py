@@ -3,7 +3,8 @@
 import orjson
 
 from kit.values.decimals import from_millionths, plain
-from licensing.edge.publishing.promises import MINING, PAYMENT
+from licensing.crawler_classes import MINING
+from licensing.edge.publishing.promises import PAYMENT
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.publishing.published_terms import Terms
 

@@ -15,8 +15,9 @@ from kit.values.pages import RegisteredPage
 from kit.values.paths import read
 from kit.values.same_page import INDEX, SamePage
 from kit.values.urls import normalise
+from licensing.crawler_classes import KEPT_OUT, USES
 from licensing.edge.publishing.overlaps import Overlaps, at_most
-from licensing.edge.publishing.promises import CRAWLED, USES, Promise
+from licensing.edge.publishing.promises import Promise
 from licensing.edge.publishing.published_patterns import RuleTerms, build_rule_terms, drop_overridden_rules, quoted
 from licensing.edge.publishing.published_terms import PolicyTerms, Terms, TermsTable
 from licensing.policies.compiled import CompiledPolicy
@@ -124,7 +125,7 @@ def entries_of_rules(
 
 def unsettled(url: str, refused: Promise = NOTHING) -> Terms:
     """Return terms that promise nothing, for pages that several policies may decide."""
-    return Terms(url, open_to_some=frozenset(USES) - refused, reachable=frozenset(CRAWLED))
+    return Terms(url, open_to_some=frozenset(USES) - refused, reachable=KEPT_OUT)
 
 
 # --- Items -----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec import Struct
 
-from kit.http.client_addresses import parse_address
+from kit.http.headers import parse_address
 from kit.outbound.client import Client, Reply, Unreachable, trusted_certificates
 from kit.outbound.destinations import DestinationRefused, check_url
 from licensing.access.tokens.signing import encode_base64url

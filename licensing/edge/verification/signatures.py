@@ -22,7 +22,7 @@ from http_message_signatures import (
 from msgspec import Struct
 
 from accounts.limits.windows import DAY, Hit, Window
-from kit.http.header_limits import LIMITS
+from kit.http.headers import LIMITS
 from kit.outbound.destinations import DestinationRefused
 from licensing.access.event_loop.callers import Callers
 from licensing.access.event_loop.head import Head

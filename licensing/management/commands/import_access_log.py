@@ -97,8 +97,11 @@ def describe_totals(totals: LogTotals, *, dry_run: bool) -> str:
         f"{amount.normalize():f} {currency}" for currency, amount in sorted(totals.prices_by_currency.items())
     )
     skipped = describe_skipped(totals.skipped_by_reason)
+    crawlers = totals.verified_crawlers + totals.unverified_crawlers
+    warning = " An import cannot be undone." if dry_run else ""
     return (
         f"{verb} {totals.imported:,} of {totals.lines:,} lines{f' ({skipped})' if skipped else ''}. "
         f"Understood {totals.understood_percent:g} % of the lines. "
-        f"{totals.refused:,} requests would have been refused{f', worth {prices}' if prices else ''}."
+        f"{count_text(crawlers, 'request')} came from crawlers, {totals.verified_crawlers:,} of them verified. "
+        f"{totals.refused:,} requests would have been refused{f', worth {prices}' if prices else ''}.{warning}"
     )

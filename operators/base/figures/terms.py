@@ -1,4 +1,4 @@
-"""Licences, charges, amounts and classes of visitors in words, and the order of licences."""
+"""Licences, charges and amounts in words, and the order of licences."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -13,19 +13,8 @@ from kit.values.currencies import in_full, round_to_minor_unit
 from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.licenses.models import License, LicenseStatus
-from licensing.visits.report import OTHER
 from operators.base.times import shown_time
 
-CLASSES = {
-    "ai_training": "AI training",
-    "ai_input": "AI input",
-    "ai_index": "AI index",
-    "search": "Search",
-    "archive": "Archive",
-    "preview": "Link previews",
-    "ads": "Advertising",
-    OTHER: "Others",
-}
 NO_AMOUNT = "–"
 MAX_SEARCHED = 10_000  # licences of an account to search, because their scopes have no index
 

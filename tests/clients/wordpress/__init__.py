@@ -149,8 +149,8 @@ def wordpress(
     (site / "router.php").write_text(ROUTER)
     (site / "ads.txt").write_text("advertising.example, 1, DIRECT\n")
     (site / "wp-content" / "mu-plugins").mkdir()
-    for own in ("shows_requester.php", "post_types.php", "clock.php", "page_cache.php", "prints.php"):
-        shutil.copy(HERE / own, site / "wp-content" / "mu-plugins")
+    for own in ("shows_requester", "post_types", "clock", "page_cache", "prints", "own_robots"):
+        shutil.copy(HERE / f"{own}.php", site / "wp-content" / "mu-plugins")
     filters = [block(GUIDE, f"add_filter('content_licensing_{name}'") for name in ("requester", "address")]
     (site / "wp-content" / "mu-plugins" / "guide.php").write_text("\n".join(["<?php", *filters]))
     log, port = directory / "output.log", free_port()

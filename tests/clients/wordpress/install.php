@@ -4,7 +4,7 @@
  *
  * The categories are free and premium, and those named. The premium post has the secret, and so have a study and a memo.
  * The category free has a second post, /free/نص/.
- * The page /about/ is for everybody. Pager may edit pages, and scholar its own study, which is s2.
+ * The page /about/ is for everybody. Reader may edit nothing, pager may edit pages, and scholar its own study, which is s2.
  */
 
 [, $folder, $socket, $secret] = $argv;
@@ -51,6 +51,7 @@ foreach (['private', 'draft', 'locked'] as $status) { // `locked` has a password
     echo "$status=$made\n";
 }
 $rights = [
+    'reader' => ['read'],
     'pager' => ['read', 'edit_pages', 'edit_others_pages', 'edit_published_pages', 'publish_pages', 'upload_files'],
     'scholar' => ['read', 'edit_studies', 'edit_published_studies'],
 ];

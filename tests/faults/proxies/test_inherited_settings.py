@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.documentation.blocks import block
 from tests.faults.harness import eventually
 from tests.faults.proxies.origin import Quiet, serving
 from tests.faults.proxies.pages import reply_of, status_of
@@ -24,6 +25,8 @@ BUFFERS = [
     "proxy_buffer_size 4k; proxy_buffers 8 4k; proxy_temp_file_write_size 8k; proxy_max_temp_file_size 8k;",
 ]
 RESTRICTIONS = "satisfy any; allow 127.0.0.1; deny all;"
+STAFF = f"Authorization: Basic {b64encode(b'staff:secret').decode()}\r\n"
+EACH_KIND = ("/open/a", "/licensed/a", "/robots.txt", "/license.xml")  # of page
 
 
 class Failing(Quiet):
@@ -91,11 +94,9 @@ def test_a_password_of_the_server_is_asked_for_on_every_page_and_readers_tokens_
     (tmp_path / "passwords").write_text("staff:{PLAIN}secret\n")
     protected = f'auth_basic "staging"; auth_basic_user_file {tmp_path}/passwords;'
     at = place(publisher.edge_key, server.port, failing, tmp_path, protected)
-    signed_in = f"Authorization: Basic {b64encode(b'staff:secret').decode()}\r\n"
-    paths = ("/open/a", "/licensed/a", "/robots.txt", "/license.xml")
     with running(nginx, at, refuses=401):
-        asked = {path: reply_of(at.port, path) for path in paths}
-        replies = [status_of(reply_of(at.port, path, headers=signed_in)) for path in paths]
+        asked = {path: reply_of(at.port, path) for path in EACH_KIND}
+        replies = [status_of(reply_of(at.port, path, headers=STAFF)) for path in EACH_KIND]
     for path, reply in asked.items():
         assert (path, status_of(reply)) == (path, 401)
         assert b'\r\nwww-authenticate: basic realm="staging"\r\n' in reply
@@ -108,3 +109,24 @@ def test_a_restriction_of_the_server_refuses_with_a_page(nginx, server, publishe
         for path in ("/open/a", "/licensed/a"):
             reply = reply_of(at.port, path)
             assert (status_of(reply), b"403 forbidden" in reply, b"of the origin" in reply) == (403, True, False)
+
+
+def test_restrictions_of_which_one_is_to_be_enough_are_all_required_on_each_page(
+    nginx, server, publisher, failing, tmp_path
+):
+    (tmp_path / "passwords").write_text("staff:{PLAIN}secret\n")
+    either = f'satisfy any; deny all; auth_basic "staging"; auth_basic_user_file {tmp_path}/passwords;'
+    at = place(publisher.edge_key, server.port, failing, tmp_path, either)
+    with running(nginx, at, refuses=403):
+        assert [status_of(reply_of(at.port, path, headers=STAFF)) for path in EACH_KIND] == [403] * len(EACH_KIND)
+
+
+@pytest.mark.parametrize(("addresses", "without"), [("127.0.0.1", [200, 402, 200, 200]), ("127.0.0.2", [401] * 4)])
+def test_an_address_can_stand_in_for_the_password(addresses, without, nginx, server, publisher, failing, tmp_path):
+    (tmp_path / "passwords").write_text("staff:{PLAIN}secret\n")
+    printed = block("docs/reference/edge.md", "geo $staging")
+    either = printed.replace("198.51.100.0/24", addresses).replace("/etc/nginx", str(tmp_path))
+    at = Place(publisher.edge_key, server.port, failing, free_port(), tmp_path, http_settings=either)
+    with running(nginx, at, refuses=None if without[0] == 200 else 401):
+        assert [status_of(reply_of(at.port, path)) for path in EACH_KIND] == without
+        assert [status_of(reply_of(at.port, path, headers=STAFF)) for path in EACH_KIND] == [200, 402, 200, 200]

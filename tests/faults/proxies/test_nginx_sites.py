@@ -111,7 +111,13 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
         "token": f"Cookie: a=b; licensing_token={token}\r\n",
         "forged": f"Cookie: licensing_token={token[:-4]}AAAA\r\n",
         "an id": "Cookie: licensing_token=subscribers\r\n",
-        "another authorization": f"Cookie: licensing_token={token}\r\nAuthorization: Bearer YTpi\r\n",
+        "a token of the site's own application": f"Cookie: licensing_token={token}\r\nAuthorization: Bearer YTpi\r\n",
+        "an unknown key": f"Cookie: licensing_token={token}\r\nAuthorization: Bearer {key[:-6]}abcdef\r\n",
+        "an invalid licence token": f"Cookie: licensing_token={token}\r\nAuthorization: License YTpi\r\n",
+        "an empty cookie first": f"Cookie: licensing_token=; a=b;licensing_token={token}\r\n",
+        "an empty cookie last": f"Cookie: licensing_token={token}; licensing_token=\r\n",
+        "an older cookie first": f"Cookie: licensing_token={token[:-4]}AAAA; licensing_token={token}; a=b\r\n",
+        "a cookie of another name": f"Cookie: my_licensing_token={token}\r\n",
         "a password": f"Cookie: licensing_token={token}\r\nAuthorization: Basic YTpi\r\n",
         "a password alone": "Authorization: Basic YTpi\r\n",
         "a ticket alone": f"Authorization: Negotiate {'Y' * 7_000}\r\n",
@@ -133,9 +139,9 @@ def test_a_signed_in_reader_whose_cookie_has_a_licence_token_reads_what_it_opens
             ]
     finally:
         site.delete(f"/sites/{made['id']}").raise_for_status()
-    refused = {"none": 402, "forged": 401, "an id": 402, "another authorization": 402}
-    refused |= {"a password alone": 402, "a ticket alone": 402}
-    assert statuses == {**refused, "token": 200, "a password": 200}
+    refused = {"none": 402, "forged": 401, "an id": 402, "an unknown key": 402, "an invalid licence token": 401}
+    refused |= {"a password alone": 402, "a ticket alone": 402, "a cookie of another name": 402}
+    assert statuses == dict.fromkeys(cookies, 200) | refused
     assert in_the_archive == 200
     assert ("subscribers", None) in seen
     assert ("anonymous", {"allowed": False, "reason": "no_license"}) in seen
