@@ -270,6 +270,26 @@ def test_the_file_of_a_statement_adds_up_from_its_opening_to_its_closing_balance
     assert [(row["type"], row["balance"]) for row in rows(quota)][-1] == ("refunded", "28")
 
 
+def test_a_closed_statement_keeps_the_addresses_that_it_had(admin, account, booked):
+    edit = reverse("admin:licensing_requester_edit", args=[Requester.objects.get(requester_id="org").pk])
+    closed = Statement.objects.get(closed_at__isnull=False)
+    now = Statement.objects.get(closed_at=None)
+
+    def move(ours, theirs):
+        assert open_form(admin, change_url(account))(address=ours).status_code == 302
+        assert open_form(admin, edit)(address=theirs).status_code == 302
+
+    def printed(statement):
+        return re.findall(r"Quay \d|Rue \d", html_of(admin, reverse(PRINT, args=[statement.pk])))
+
+    move("Quay 1", "Rue 1")
+    assert printed(closed) == ["Quay 1", "Rue 1"]  # the first ones: it had none
+    move("Quay 2", "Rue 2")
+    move("", "Rue 3")
+    assert printed(closed) == ["Quay 1", "Rue 1"]
+    assert printed(now) == ["Rue 3"]
+
+
 def cells(html):
     """Return the statement lines as rows of cell texts."""
     body = html[html.index("<h2>Lines</h2>") :]
