@@ -190,12 +190,7 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     sentences = []
     requester_id = form.cleaned_data.get("requester_own_id")
     if license_ is None and requester_id:
-        requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
-        sentences.append(f"New customer: {requester_id}.")
-        if requester is not None and requester.name:
-            sentences = [f"Customer: {requester.name} ({requester_id})."]
-        elif requester is not None:
-            sentences = [f"Customer: {requester_id}."]
+        sentences.append(preview_holder(account, requester_id))
     sentences.append(preview_coverage(drafted))
     sentences += preview_bookings(license_, drafted)
     sentences += describe_access_price(None, drafted)
@@ -207,6 +202,17 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     if drafted.license_type:
         warnings += type_warnings(license_, drafted)
     return Preview(sentences, warnings)
+
+
+def preview_holder(account: Account, requester_id: str) -> str:
+    """Name the customer that gets the licence: of a merged one, the one that it was merged into."""
+    named = Requester.objects.filter(account=account, requester_id=requester_id).select_related("merged_into").first()
+    if named is None:
+        return f"New customer: {requester_id}."
+    holder = named.current
+    if holder.name:
+        return f"Customer: {holder.name} ({holder.requester_id})."
+    return f"Customer: {holder.requester_id}."
 
 
 def unreadable_amounts(form: LicenseForm) -> list[str]:

@@ -61,6 +61,11 @@ def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_
     words = told(admin, account=account.pk, requester_own_id="org_herring", content_ids=herrings["item"].pk)
     assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
     assert "Covers 1 item: Herring quota." in words
+    merged = factories.requester(account, requester_id="org_merged", name="Merged")
+    merged.merged_into = herrings["license"].requester
+    merged.save()
+    words = told(admin, account=account.pk, requester_own_id="org_merged")
+    assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
     words = told(admin, account=account.pk, license_type="comercial")
     assert "Did you mean commercial?" in words
 
