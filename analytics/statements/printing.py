@@ -18,7 +18,7 @@ from analytics.wallets.units import in_units
 from analytics.windows import MICROSECOND
 from kit.values.currencies import in_places
 
-MOST_LINES = 500  # lines shown; the export has all
+MOST_LINES, MOST_PRINTED = 500, 10_000  # lines shown on a page, and on paper; the export has all
 CREDIT_NAMES = {"expired": "expired or voided"}
 GRANT_NAMES = {
     GrantKind.PAID: "Paid credit",
@@ -53,17 +53,17 @@ def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in changes.items()]
 
 
-def printed(statement: Statement) -> dict[str, object]:
+def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
     """Return a statement's template context: its first lines in order of booking, and the number of further ones."""
-    lines = lines_of(statement).order_by("created", "pk")[:MOST_LINES]
-    payments = payments_of(statement).order_by("created", "pk")[:MOST_LINES]
-    movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:MOST_LINES]
+    lines = lines_of(statement).order_by("created", "pk")[:most]
+    payments = payments_of(statement).order_by("created", "pk")[:most]
+    movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:most]
     paid_for_credit = statement.paid_for_credit
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
         "lines": [shown_line(line) for line in lines],
-        "more": max(0, statement.lines - MOST_LINES),
+        "more": max(0, statement.lines - most),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},
         "fees": in_places(statement.fees or Decimal(0), statement.currency),
         "credits": credit_changes(statement),

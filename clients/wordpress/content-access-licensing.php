@@ -160,7 +160,7 @@ function shows_no_text(): bool
     global $wp_query;
     if (!is_feed()) {
         $is_empty_list = (is_search() || is_archive()) && !$wp_query->posts;
-        return is_404() || is_trackback() || $is_empty_list || (is_singular() && post_password_required());
+        return (is_404() && $wp_query->posts) || is_trackback() || $is_empty_list || (is_singular() && post_password_required());
     }
     $format = get_query_var('feed');
     $format = is_string($format) ? ltrim($format, '_') : ''; // as do_feed() reads it

@@ -31,6 +31,16 @@ def rows_at_a_time(most: int, fewer: int) -> int:
     return fewer if others_wait() else most
 
 
+def empty_log() -> None:
+    """Move SQLite's write-ahead log into the database and empty it: the log has former versions of rows.
+
+    It waits for readers, at most as long as a statement waits for a lock.
+    """
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def turn_to_write() -> AbstractContextManager[object]:
     return turn() if connection.vendor == "sqlite" else nullcontext()
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import IntEnum, auto
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -83,13 +84,34 @@ def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapsh
     return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
 
 
-def leniency(answer: Answer) -> tuple[bool, bool, bool, bool]:
-    """Sort key by strictness: denials, denials that a payment would lift, rate limits, prices, conditions."""
+class Strictness(IntEnum):
+    DENIED = auto()
+    UNPAID = auto()  # denied, but a payment would lift it
+    PRICED = auto()
+    LIMITED = auto()
+    CONDITIONAL = auto()
+    OPEN = auto()
+
+
+Leniency = tuple[bool, Strictness, float]
+
+
+def leniency(answer: Answer) -> Leniency:
+    """Sort key by strictness. Whatever is only observed comes last, the higher price and the smaller limit first."""
     decision, rule = answer.decision, answer.decision.rule
+    amount: float = 0
     if decision.refuses:
-        return False, any(find_offers(answer.policy, answer.facts)), False, False
-    is_unconditional = rule is None or all(condition.name == "default" for condition in rule.conditions)
-    return True, rule is None or rule.rate_limit is None, decision.price is None, is_unconditional
+        is_unpaid = any(find_offers(answer.policy, answer.facts))
+        kind = Strictness.UNPAID if is_unpaid else Strictness.DENIED
+    elif decision.price is not None:
+        kind, amount = Strictness.PRICED, -decision.price[0]
+    elif rule is not None and rule.rate_limit is not None:
+        kind, amount = Strictness.LIMITED, rate_limits.requests_per_second(rule.rate_limit)
+    elif rule is None or all(condition.name == "default" for condition in rule.conditions):
+        kind = Strictness.OPEN
+    else:
+        kind = Strictness.CONDITIONAL
+    return decision.observed is not None, kind, amount
 
 
 def traced_decision(answer: Answer) -> dict[str, str | bool]:

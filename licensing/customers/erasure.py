@@ -16,6 +16,7 @@ from django.db.models import F
 
 from accounts.auditing import audit
 from accounts.plans import epochs
+from kit.storage.sqlite_turns import empty_log
 from licensing.clients.models import LicenseClient
 from licensing.clients.services import revoke_client
 from licensing.customers.erased_copies import Copies, one_transaction_on_postgresql, part_transaction_on_sqlite
@@ -91,6 +92,7 @@ def finish_erasure(requester_pk: int) -> None:
             with part_transaction_on_sqlite():
                 destroy_history_keys(people)
             people = requester_with_merged(requester_pk)
+    empty_log()
 
 
 def requester_with_merged(requester_pk: int) -> list[Requester]:

@@ -39,10 +39,15 @@ MAX_WINDOW = timedelta(days=31)  # a window
 BATCH_ROWS = 500  # written at a time
 # The rules that have counted a cookie, each with the begin of the window that counted its first access (Unix seconds).
 Marks = Mapping[bytes, int]
-PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}  # seconds
+PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 7 * 86_400}
+MONTH_SECONDS = 30 * 86_400  # about a month, to compare limits
 LONG_PERIODS = ("day", "week", "month")
 MAX_ALLOWANCE = 2_000_000_000  # fits the counter's column
 FIRST_MONDAY = 4 * 86_400  # 1970-01-05, in Unix seconds
+
+
+def requests_per_second(limit: RateLimit) -> float:
+    return limit.requests / PERIOD_SECONDS.get(limit.period, MONTH_SECONDS)
 
 
 class LimitWindow(NamedTuple):

@@ -26,7 +26,7 @@ from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
-from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
+from operators.base.filters import BookedInFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import change_url
@@ -94,11 +94,13 @@ class PaymentForm(ServiceForm):
 class PaymentKindFilter(OptionsFilter[Payment]):
     title = "kind"
     parameter_name = "kind"
-    options = {"payment": "payments", "payout": "payouts", "void": "void ones"}
+    options = {"payment": "payments", "credit": "payments for credit", "payout": "payouts", "void": "void ones"}
 
     def apply_option(self, queryset: QuerySet[Payment], value: str) -> QuerySet[Payment]:
         if value == "void":
             return queryset.filter(voided_at__isnull=False)
+        if value == "credit":
+            return queryset.filter(grant__isnull=False, voided_at=None)
         return queryset.filter(kind=value, voided_at=None)
 
 
@@ -119,6 +121,7 @@ class PaymentAdmin(
         PaymentKindFilter,
         ("currency", UnitFilter),
         ("received_at", LocalDateTimeFilter),
+        BookedInFilter,
         ("requester", RelatedFilter),
         ("account", RelatedFilter),
     )
@@ -246,6 +249,8 @@ class PaymentAdmin(
     def state(self, payment: Payment) -> str | tuple[str, str]:
         if payment.voided_at is not None:
             return "void", f"void {payment.kind}"
+        if payment.grant_id is not None:
+            return "payment", "payment for credit"
         return "transfer" if payment.is_transfer else str(payment.kind)
 
     @display(description="Voided", empty_value="no")

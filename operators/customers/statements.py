@@ -20,7 +20,7 @@ from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER, requester_of
 from analytics.statements.exporting import COLUMNS, balanced_chunks
-from analytics.statements.printing import credit_changes, printed
+from analytics.statements.printing import MOST_PRINTED, credit_changes, printed
 from analytics.statements.serializers import StatementSerializer
 from analytics.wallets.units import ACCESS, in_units
 from kit.rest.export import export
@@ -190,7 +190,9 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         statement = self.require_object(request, object_id)
-        return render(request, "analytics/statement.html", {**printed(statement), "back": change_url(statement)})
+        return render(
+            request, "analytics/statement.html", {**printed(statement, MOST_PRINTED), "back": change_url(statement)}
+        )
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")

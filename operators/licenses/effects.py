@@ -166,10 +166,16 @@ def license_confirmation(
             ("Fee", fee_text(saved)),
             ("Per access", access_price_text(saved)),
         ],
-        effects=[*effects, "It applies from the next check on."],
+        effects=[*effects, applies_from(saved)],
         warnings=warnings,
         button="Issue it" if before is None else "Save it",
     )
+
+
+def applies_from(license_: License) -> str:
+    if license_.starts_at > timezone.now():
+        return f"It applies from {time_in_words(license_.starts_at)} on."
+    return "It applies from the next check on."
 
 
 SHOWN_TITLES = 3

@@ -135,6 +135,9 @@ def test_a_confirmation_states_the_revenue_and_going_back_keeps_the_values(admin
     reply = submit(admin, ADD, account=account.pk, tags="news", **SOLD)
     html = reply.content.decode()
     assert "100.00 USD is booked now" in html
+    assert "It applies from the next check on." in html
+    later = submit(admin, ADD, account=account.pk, tags="news", **SOLD, starts_at_0="2099-01-28").content.decode()
+    assert "It applies from 2099-01-28 " in later
     assert "1 item" in html
     assert "org_acme (new)" in html
     assert not LedgerEntry.objects.exists()

@@ -299,7 +299,8 @@ def test_payments_and_entries_are_found_by_the_publishers_own_number_and_filtere
     assert amounts(Payment, q="bank-2") == [7]
     assert amounts(Payment, q="bank") == []
     assert amounts(LedgerEntry, q="RE-7") == [5]
-    assert [amounts(Payment, kind=kind) for kind in ("payment", "payout", "void")] == [[7], [8], [9]]
+    assert [amounts(Payment, kind=kind) for kind in ("payment", "credit", "payout", "void")] == [[7], [], [8], [9]]
+    assert [amounts(Payment, booked_in=period) for period in ("2020-01", "this_month")] == [[], [9, 8, 7]]
     page = " ".join(strip_tags(admin.get(list_url(Payment)).content.decode()).split())
     assert "Your own number" in page
     assert "Total of these payments, less payouts and without void ones: -1.00 USD." in page

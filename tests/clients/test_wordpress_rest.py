@@ -23,7 +23,9 @@ def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
     locked = f"/wp-json/wp/v2/posts/{blog.posts['locked']}"
     lists_of_nothing = ["/?s=zzzzzz", "/?author=2", "/wp-json/wp/v2/posts?search=zzzzzz"]
     pages += [(path, 200) for path in ("/free/locked/", locked, f"{locked}?password=sesame", *lists_of_nothing)]
-    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame")
+    of_plugins = [f"/premium/none/?print={action}" for action in ("wp", "template_redirect")]
+    pages += [(path, 200) for path in of_plugins]
+    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame", *of_plugins)
     feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
     sold = ("/wp-json/", "/free/locked/", "/search/", "/author/")
     with opened(client, site, *sold, *feeds, like="/premium/*"):

@@ -8,6 +8,7 @@ from tests.edge.asking import LICENSED, READERS, event, told
 
 POST, FEED = "https://pub.example/news/a", "https://pub.example/feed/a"
 PRICED = {**READERS, "pricePerAccess": {"amount": "0.25", "currency": "USD"}}
+LIMITS = (50, "day"), (1, "month")
 
 
 @pytest.fixture
@@ -37,6 +38,33 @@ def test_a_visit_of_several_pages_is_one_decision_and_one_charge(question, accou
     reply = question("/news/a", x_licensing_also=FEED, **payment)
     assert (reply.headers["crawler-charged"], event(reply).facts["url"]) == ("USD 0.25", POST)
     assert (AccessEvent.objects.count(), LedgerEntry.objects.filter(type="usage").count()) == (1, 1)
+
+
+def test_a_limit_beside_a_price_does_not_save_the_price(question, ask, account, pages):
+    """Neither where a page shows another one, nor where origins read one URL differently."""
+    pages(PRICED, {**READERS, "rateLimit": {"requests": 5, "period": "month"}})
+    factories.requester(account, requester_id="user_1")
+    factories.wallet(account, requester_id="user_1")
+    payment = {"x_licensing_requester": "user_1", "crawler_max_price": "USD 1"}
+    named = [("/news/a", FEED), ("/feed/a", POST), ("/feed/..;/news/a", None), ("/feed/..%2fnews/a", None)]
+    for page, further in named:
+        also = {} if further is None else {"x_licensing_also": further}
+        reply = question(page, **also, **payment)
+        assert (page, reply.status, reply.headers.get("crawler-charged")) == (page, 200, "USD 0.25")
+
+
+def test_the_smaller_limit_and_the_higher_price_count(question, account, pages):
+    pages(*({**READERS, "rateLimit": {"requests": number, "period": period}} for number, period in LIMITS))
+    assert [question(page, x_licensing_also=FEED).status for page in ("/news/a", "/news/a")] == [200, 429]
+
+
+def test_what_is_refused_opens_beside_nothing_that_is_only_observed(question, account, pages):
+    pages(LICENSED, LICENSED)
+    policy = factories.policy(account, LICENSED)
+    closed = factories.content(account, policy_id=policy.pk, source="https://none.example/closed")
+    for further in ([closed.source], [closed.source, "https://none.example/y"]):
+        page = {"x_licensing_url": "https://none.example/x", "x_licensing_also": " ".join(further)}
+        assert question("/x", **page).status == 402
 
 
 def test_a_visit_of_several_pages_uses_up_one_access_of_a_limit(question, pages):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +18,7 @@ from content_access_licensing.responses import ResponseInfo, Result
 Query = Mapping[str, Any]
 NONE: frozenset[str] = frozenset()
 FREE = frozenset({"attributes", "metadata"})  # objects whose names and values are the caller's own
+NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?", re.ASCII)
 LONGEST_WAIT = 60.0  # seconds; a longer Retry-After raises the error
 
 
@@ -117,10 +119,16 @@ def worded(value: Any, amounts: frozenset[str], *, parent: str, is_money: bool) 
                 for name, member in value.items()
             }
         case list():
-            return [worded(member, amounts, parent=parent, is_money=is_money) for member in value]
+            # Amounts are in objects by name, never in lists of objects: `licenses` of a policy's test are no money.
+            return [
+                worded(member, amounts, parent=parent, is_money=is_money and not isinstance(member, dict))
+                for member in value
+            ]
         case bool():
             return value
-        case int() | Decimal() | str() if is_money:  # a rule's price is as it was sent, maybe as text
+        case int() | Decimal() if is_money:
+            return Decimal(value)
+        case str() if is_money and NUMBER.fullmatch(value):  # a rule's price is as it was sent, maybe as text
             return Decimal(value)
         case Decimal():
             return float(value)
