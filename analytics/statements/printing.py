@@ -7,6 +7,8 @@ from django.db.models import Sum
 from django.utils import timezone
 from msgspec import Struct
 
+from accounts.models import AuditEntry
+from accounts.people import with_references
 from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine, WalletEntry
 from analytics.payments.models import PaymentKind
 from analytics.statements.lines import credit_movements, lines_of, month_bounds, payments_of
@@ -67,6 +69,8 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
         "credits": credit_changes(statement),
         "is_quota": statement.is_quota,
         "zone": statement.account.zone,
+        "our_address": address_of_account(statement),
+        "their_address": address_of_requester(statement),
         "now": timezone.now(),
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
         "payouts": in_places(statement.payouts or Decimal(0), statement.currency),
@@ -74,6 +78,37 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
         "paid_lines": [shown_payment(row) for payment in payments for row in payment_rows(payment, statement)],
         "credit_lines": [shown_movement(entry, statement) for entry in movements],
     }
+
+
+def address_of_account(statement: Statement) -> object:
+    account = statement.account
+    return former_address("account", account.pk, "address", statement) or account.address
+
+
+def address_of_requester(statement: Statement) -> object:
+    """Return the address in the requester's metadata."""
+    requester = statement.requester
+    if requester is None:
+        return None
+    former = former_address("requester", requester.requester_id, "metadata", statement)
+    return former or requester.metadata.get("address")
+
+
+def former_address(kind: str, resource_id: str, field: str, statement: Statement) -> object:
+    """Return the address that was replaced first since the statement was closed, so that a reprint has it; else None.
+
+    `field` is the address, or metadata with it.
+    """
+    if statement.closed_at is None:
+        return None
+    changes = AuditEntry.objects.filter(with_references("resource_id")([resource_id]), account=statement.account_id)
+    later = changes.filter(resource_type=kind, created__gt=statement.closed_at)
+    for change in later.order_by("created", "pk"):
+        before = change.changes.get(field, [None])[0]
+        address = before.get("address") if isinstance(before, dict) else before
+        if address:
+            return address
+    return None
 
 
 class PaymentRow(Struct, frozen=True):

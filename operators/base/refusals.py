@@ -20,6 +20,10 @@ REQUESTER = re.compile(r"(?<![/'])\b([Rr])equester(?=s?\b)")
 FIND_BY_REQUEST = re.compile(r" Find it with GET \S+(?: or GET \S+)*\.(?=\s|$)")
 
 
+# How it says that a customer is created (analytics.wallets.holders).
+CREATE_BY_REQUEST = " Create it with POST /v1/requesters."
+
+
 class FormErrors(Exception):
     """Error messages by form field; "__all__" if they concern no field."""
 
@@ -46,6 +50,7 @@ def refusal(error: Exception, fields: Mapping[str, str]) -> FormErrors:
 def translate_message(message: str) -> str:
     """Convert a message of the API: "customer" for "requester", and no requests to send."""
     message = FIND_BY_REQUEST.sub(" It is in the address of its page.", message)
+    message = message.replace(CREATE_BY_REQUEST, " Add it: Customers, Add customer.")
     return REQUESTER.sub(lambda match: "Customer" if match[1] == "R" else "customer", message)
 
 

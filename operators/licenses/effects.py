@@ -23,6 +23,7 @@ from licensing.licenses.charges import build_ledger_entry, charged_terms
 from licensing.licenses.fees import schedule_fee, take_due_fees
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
+from operators.base.fields import AmountField
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.times import time_in_words
@@ -195,12 +196,7 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     sentences = []
     requester_id = form.cleaned_data.get("requester_own_id")
     if license_ is None and requester_id:
-        requester = Requester.objects.filter(account=account, requester_id=requester_id).first()
-        sentences.append(f"New customer: {requester_id}.")
-        if requester is not None and requester.name:
-            sentences = [f"Customer: {requester.name} ({requester_id})."]
-        elif requester is not None:
-            sentences = [f"Customer: {requester_id}."]
+        sentences.append(preview_holder(account, requester_id))
     sentences.append(preview_coverage(drafted))
     sentences += preview_bookings(license_, drafted)
     sentences += describe_access_price(None, drafted)
@@ -208,7 +204,31 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
         sentences += preview_fee(license_, drafted)
     if quota is not None:
         sentences += quota.in_words()
-    return Preview(sentences, type_warnings(license_, drafted) if drafted.license_type else [])
+    warnings = unreadable_amounts(form)
+    if drafted.license_type:
+        warnings += type_warnings(license_, drafted)
+    return Preview(sentences, warnings)
+
+
+def preview_holder(account: Account, requester_id: str) -> str:
+    """Name the customer that gets the licence: of a merged one, the one that it was merged into."""
+    named = Requester.objects.filter(account=account, requester_id=requester_id).select_related("merged_into").first()
+    if named is None:
+        return f"New customer: {requester_id}."
+    holder = named.current
+    if holder.name:
+        return f"Customer: {holder.name} ({holder.requester_id})."
+    return f"Customer: {holder.requester_id}."
+
+
+def unreadable_amounts(form: LicenseForm) -> list[str]:
+    """Return the errors of amounts that were typed: the sentences leave these amounts out."""
+    return [
+        f"{form[name].label}: {error}"
+        for name, field in form.fields.items()
+        if isinstance(field, AmountField) and form.data.get(name)
+        for error in form.errors.get(name, [])
+    ]
 
 
 def preview_fee(license_: License | None, drafted: License) -> list[str]:

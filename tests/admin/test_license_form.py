@@ -61,6 +61,11 @@ def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_
     words = told(admin, account=account.pk, requester_own_id="org_herring", content_ids=herrings["item"].pk)
     assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
     assert "Covers 1 item: Herring quota." in words
+    merged = factories.requester(account, requester_id="org_merged", name="Merged")
+    merged.merged_into = herrings["license"].requester
+    merged.save()
+    words = told(admin, account=account.pk, requester_own_id="org_merged")
+    assert "Customer: Herring & Sons (org_herring)." in words.replace("&amp;", "&")
     words = told(admin, account=account.pk, license_type="comercial")
     assert "Did you mean commercial?" in words
 
@@ -73,6 +78,9 @@ def test_the_preview_shows_coverage_customer_and_revenue_and_leaves_out_invalid_
         {"requester_own_id": "\0"},
     ):
         assert "Covers" in told(admin, account=account.pk, **fields)
+    words = told(admin, account=account.pk, fee_amount="12.000", fee_currency="JPY", fee_every="month")
+    assert "Recurring fee: Write 12000 or 12.00: 12.000 could be either." in words
+    assert "is charged in advance" not in words
     start = {"starts_at_0": "2090-01-31", "starts_at_1": "12:00"}
     words = told(admin, account=account.pk, price_amount="7", price_currency="JPY", **start)
     assert "Covers everything." in words

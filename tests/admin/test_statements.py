@@ -150,6 +150,14 @@ def test_the_statement_of_a_quota_counts_accesses_instead_of_money(admin, accoun
         assert "Licence prices" not in html
 
 
+def test_a_statement_without_charges_has_no_empty_table_and_says_that_no_tax_is_in_it(admin, account, booked):
+    factories.payment(account, 100, requester_id="org", currency="USD")
+    printed = html_of(admin, reverse(PRINT, args=[Statement.objects.order_by("-month")[0].pk]))
+    assert "Nothing was charged or refunded." in printed
+    assert ">About</th>" not in printed
+    assert "No tax is calculated" in printed
+
+
 @pytest.mark.parametrize("order", ["", "&o=3", "&o=-5"])
 def test_one_query_adds_up_open_months_for_a_page_and_the_number_of_all(admin, account, monkeypatch, order):
     for number in range(3):
@@ -260,6 +268,26 @@ def test_the_file_of_a_statement_adds_up_from_its_opening_to_its_closing_balance
     voided, quota = Statement.objects.filter(closed_at=None).exclude(pk=february.pk).order_by("currency")
     assert [(row["type"], row["amount"]) for row in rows(voided)] == [("opening", "34.1"), ("void", "5")]
     assert [(row["type"], row["balance"]) for row in rows(quota)][-1] == ("refunded", "28")
+
+
+def test_a_closed_statement_keeps_the_addresses_that_it_had(admin, account, booked):
+    edit = reverse("admin:licensing_requester_edit", args=[Requester.objects.get(requester_id="org").pk])
+    closed = Statement.objects.get(closed_at__isnull=False)
+    now = Statement.objects.get(closed_at=None)
+
+    def move(ours, theirs):
+        assert open_form(admin, change_url(account))(address=ours).status_code == 302
+        assert open_form(admin, edit)(address=theirs).status_code == 302
+
+    def printed(statement):
+        return re.findall(r"Quay \d|Rue \d", html_of(admin, reverse(PRINT, args=[statement.pk])))
+
+    move("Quay 1", "Rue 1")
+    assert printed(closed) == ["Quay 1", "Rue 1"]  # the first ones: it had none
+    move("Quay 2", "Rue 2")
+    move("", "Rue 3")
+    assert printed(closed) == ["Quay 1", "Rue 1"]
+    assert printed(now) == ["Rue 3"]
 
 
 def cells(html):

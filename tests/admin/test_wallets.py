@@ -226,6 +226,12 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
         assert "That payment is void" in again.content.decode()
 
 
+def test_a_payment_of_an_unknown_customer_says_where_to_add_it(admin, account):
+    fields = {"account": account.pk, "requester_own_id": "nobody", "amount": "1", "currency": "EUR"}
+    said = submit(admin, PAY, **fields).content.decode()
+    assert "There is no customer &#x27;nobody&#x27;. Add it: Customers, Add customer." in said
+
+
 def test_a_payment_has_the_date_of_the_bank_without_a_time(admin, account, customer):
     sent = {"requester_own_id": "org_acme", "amount": "12,50", "currency": "USD", "received_at_0": "20.02.2026"}
     reply = submit(admin, PAY, account=account.pk, **sent)

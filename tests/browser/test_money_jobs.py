@@ -61,6 +61,20 @@ def correct_a_wrong_payment(op):
     op.see(op.page.get_by_role("heading", name="Who it is"))
 
 
+def go_back_after_a_charge(op):
+    open_customer(op, "org_debtor")
+    op.click("link", "Charge")
+    op.fill(op.page.get_by_label("Amount"), "1")
+    op.fill(op.page.get_by_label("Reason"), "Postage")
+    op.click("button", SAVE)
+    op.click("button", "Book it")
+    op.see(op.page.get_by_role("heading", name="Who it is"))
+    reply = op.page.go_back()
+    assert (reply.request.method, reply.status) == ("GET", 200)
+    op.see(op.page.get_by_label("Reason"))
+    op.page.goto("/admin/")
+
+
 def take_back_a_chargeback(op):
     void(op, "20.00 EUR", "Returned by the bank")
 
@@ -139,6 +153,7 @@ JOBS = [
     (take_back_a_chargeback, 5),
     (export_the_month_by_customer, 6),
     (print_a_statement, 5),
+    (go_back_after_a_charge, 8),
     (show_what_a_customer_has_left, 4),
     (merge_two, 7),
     (erase_one, 5),

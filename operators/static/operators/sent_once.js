@@ -1,7 +1,10 @@
-/* A form that is on its way is not sent again by a second click, which would break off the reply to the first. */
+/* A form that is on its way is not sent again by a second click, which would break off the reply to the first. The way
+   back to a page that replied to a form opens its address, and does not send the form again. */
 "use strict";
 
 (() => {
+  history.replaceState(history.state, "", location.href);
+
   const buttons = (form) => [...form.elements].filter((element) => element.type === "submit");
 
   document.addEventListener("submit", (event) => {
