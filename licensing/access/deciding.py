@@ -88,6 +88,7 @@ class Strictness(IntEnum):
     DENIED = auto()
     UNPAID = auto()  # denied, but a payment would lift it
     PRICED = auto()
+    LICENSED = auto()  # it may use up a quota
     LIMITED = auto()
     CONDITIONAL = auto()
     OPEN = auto()
@@ -105,6 +106,8 @@ def leniency(answer: Answer) -> Leniency:
         kind = Strictness.UNPAID if is_unpaid else Strictness.DENIED
     elif decision.price is not None:
         kind, amount = Strictness.PRICED, -decision.price[0]
+    elif decision.license is not None and decision.is_charged:
+        kind = Strictness.LICENSED
     elif rule is not None and rule.rate_limit is not None:
         kind, amount = Strictness.LIMITED, rate_limits.requests_per_second(rule.rate_limit)
     elif rule is None or all(condition.name == "default" for condition in rule.conditions):

@@ -53,6 +53,16 @@ def test_a_limit_beside_a_price_does_not_save_the_price(question, ask, account, 
         assert (page, reply.status, reply.headers.get("crawler-charged")) == (page, 200, "USD 0.25")
 
 
+def test_a_quota_is_used_up_by_a_page_that_shows_what_it_opens(question, account, pages):
+    pages(LICENSED, {**READERS, "conditions": {"permission": ["read"]}})
+    held = factories.license(account, "user_1")
+    factories.wallet(account, "access", 1, requester_id=held.requester.requester_id)
+    named = [("/feed/..;/news/a", None), ("/feed/..;/news/b", None), ("/feed/a", POST)]
+    for (page, further), status in zip(named, (200, 402, 402), strict=True):
+        also = {} if further is None else {"x_licensing_also": further}
+        assert (page, question(page, x_licensing_requester="user_1", **also).status) == (page, status)
+
+
 def test_the_smaller_limit_and_the_higher_price_count(question, account, pages):
     pages(*({**READERS, "rateLimit": {"requests": number, "period": period}} for number, period in LIMITS))
     assert [question(page, x_licensing_also=FEED).status for page in ("/news/a", "/news/a")] == [200, 429]

@@ -205,8 +205,7 @@ def test_the_money_that_paid_for_credit_goes_with_it(api, item, paid, moved, has
     pairs = [(row["requesterId"], row["kind"], row["amount"]) for row in rows[1 if paid else 0 :]]
     assert pairs == ([("org_a", "payout", moved), ("org_b", "payment", moved)] if moved else [])
     if moved:
-        assert rows[-1]["id"] in rows[-2]["note"]
-        assert rows[-2]["id"] in rows[-1]["note"]
+        assert [row["externalId"] for row in rows[-2:]] == [rows[-1]["id"], rows[-2]["id"]]
         assert len(api.get("/v1/events?type=payment.created")["data"]) == 3
     assert not find_differences()
 

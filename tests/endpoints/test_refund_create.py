@@ -78,7 +78,7 @@ def test_a_refund_returns_to_the_wallet_that_paid(api, account, check, held, ref
 
 def test_a_wrong_refund_is_refused_and_named(account, refund, held, price, decision):
     back = refund(entryId=price.pk, amount=1)["id"]
-    gift, theirs = ledger.add(account, "5").pk, ledger.add(factories.account(), "5").pk
+    gift, theirs = ledger.add(account, "-5").pk, ledger.add(factories.account(), "5").pk
     free = factories.license(account, "org_free").pk
     for body, param in (
         ({"entryId": back}, "entryId"), ({"entryId": gift}, "entryId"), ({"entryId": theirs}, "entryId"),
@@ -91,7 +91,7 @@ def test_a_wrong_refund_is_refused_and_named(account, refund, held, price, decis
         assert "exactly one of entryId, licenseId and decisionId" in refund(**body).error["message"]
     unknown = f"led_{'0' * 26}"
     assert refund(entryId=unknown).error["message"].startswith(f"There is no ledger entry {unknown!r}")
-    assert LedgerEntry.objects.filter(amount__lt=0).count() == 1
+    assert LedgerEntry.objects.filter(amount__lt=0).count() == 2
 
 
 def test_the_same_refund_of_an_external_id_is_booked_once(refund, price, decision):
