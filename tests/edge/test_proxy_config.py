@@ -11,7 +11,7 @@ from licensing.edge.crawlers import SHIPPED, parse_table
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
 from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.downloads import downloads_by_proxy, note_download, outdated_downloads
-from licensing.edge.proxies.files import CRAWLERS, PROXY_KINDS, proxy_file
+from licensing.edge.proxies.files import CRAWLERS, PROXY_KINDS, name_from_host, proxy_file
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error
@@ -261,3 +261,9 @@ def test_an_old_file_changes_nothing_of_the_new_one_of_another_site(account):
     assert digest == DIGEST, "Maps have changed: raise the number in the names of all of them, and NUMBER."
     assert (len(shared), len(first)) == (14, len(second))
     assert max(len(name) for name in second if name.startswith("$")) <= 47  # variables_hash_bucket_size
+
+
+def test_the_names_in_a_file_are_those_of_one_host():
+    hosts = ["a.b.example", "a-b.example", "a_b.example", "a__b.example", "a-.b.example", f"{'a' * 40}.example"]
+    assert len({name_from_host(host) for host in hosts}) == len(hosts)
+    assert name_from_host("a.b.example") == "a_b_example"

@@ -253,9 +253,12 @@ def with_hosts(text: str, hosts: Sequence[str]) -> str:
 
 
 def name_from_host(host: str) -> str:
-    """Return a name of letters, digits and underscores that no other host has. A long one ends with a digest."""
+    """Return a name of letters, digits and underscores that no other host has.
+
+    That of a long host, or of one with an underscore, ends with a digest.
+    """
     name = host.replace("-", "__").replace(".", "_")
-    if len(name) <= MAX_NAME:
+    if len(name) <= MAX_NAME and "_" not in host:
         return name
     return f"{name[: MAX_NAME - 9]}_{blake2b(host.encode(), digest_size=5).hexdigest()}"
 
