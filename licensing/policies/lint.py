@@ -220,9 +220,11 @@ def check_rule(rule: Rule, comparable: ComparableRule) -> Iterator[Finding]:
     if not needs_valid_license and "licenseType" in values_by_condition:
         message = "Matches a licence type that the caller names without vouching for it. Add hasValidLicense: true."
         yield build_finding("license_may_have_lapsed", f"{path}.conditions", message)
-    elif not needs_valid_license and IDENTIFYING_FACTS.isdisjoint(facts_read):
+    elif needs_valid_license or rule.price is not None:  # whoever does not pay is denied
+        return
+    elif IDENTIFYING_FACTS.isdisjoint(facts_read):
         yield build_finding("allow_without_license", f"{path}.conditions", "Allows access without any licence.")
-    elif not needs_valid_license:
+    else:
         message = "Allows access by name, without asking for a licence."
         yield build_finding("allow_by_name_alone", f"{path}.conditions", message)
 

@@ -111,6 +111,8 @@ def test_conditions_that_never_hold_are_found():
 
 def test_an_allow_rule_without_a_licence_or_permission_is_found():
     assert findings(allow(default=True)) == [("allow_without_license", "rules[0].conditions")]
+    sold = {**allow(default=True), "pricePerAccess": {"amount": "0.01", "currency": "USD"}}
+    assert findings(sold) == []
     assert findings(allow(hasValidLicense=False)) == [("allow_without_license", "rules[0].conditions")]
     assert findings(allow(requesterId="org_a")) == [("allow_by_name_alone", "rules[0].conditions")]
     assert findings(allow(licenseType="a")) == [("license_may_have_lapsed", "rules[0].conditions")]
