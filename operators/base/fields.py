@@ -26,6 +26,7 @@ from kit.http.parsing import check_values, parse_value
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
+from operators.base.typed_numbers import AMBIGUOUS_NUMBER, editable_amount, normalize_decimal
 
 Values: TypeAlias = dict[str, Any]  # of a form's fields
 
@@ -150,33 +151,6 @@ class AmountField(forms.DecimalField):
     def clean(self, value: object) -> Decimal | None:
         amount: Decimal | None = super().clean(normalize_decimal(value) if isinstance(value, str) else value)
         return amount
-
-
-AMBIGUOUS_NUMBER = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
-
-
-def editable_amount(amount: Decimal) -> str:
-    """Return an amount as a text for a form, which reads three decimals only with a further 0 (`1.1250`)."""
-    text = plain(amount)
-    return f"{text}0" if AMBIGUOUS_NUMBER.fullmatch(text) else text
-
-
-def normalize_decimal(text: str) -> str:
-    """Convert a number from either convention (`0,05`, `1.234,50`) to a decimal point without thousands separators.
-
-    Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`.
-    """
-    number = text.strip()
-    if match := AMBIGUOUS_NUMBER.fullmatch(number):
-        whole, rest = match.groups()
-        decimals = f"{rest}0" if rest[2] != "0" else rest[:2]
-        raise forms.ValidationError(f"Write {whole}{rest} or {whole}.{decimals}: {number} could be either.")
-    if "," not in number:
-        return number
-    if "." in number:
-        thousands, decimal = (",", ".") if number.rindex(".") > number.rindex(",") else (".", ",")
-        return number.replace(thousands, "").replace(decimal, ".")
-    return number if number.count(",") > 1 else number.replace(",", ".")
 
 
 class CountField(forms.IntegerField):

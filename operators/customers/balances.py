@@ -23,12 +23,12 @@ from analytics.wallets.units import ACCESS
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
-from operators.base.fields import editable_amount
 from operators.base.figures.terms import fee_text
 from operators.base.forms.confirmed_form import promised_at
 from operators.base.links import link_to
 from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
+from operators.base.typed_numbers import editable_amount
 
 MAX_FEES = 5  # shown, the nearest first
 MEND_OF_OTHER_DEBT = (

@@ -14,13 +14,13 @@ from unfold.decorators import action
 
 from analytics.ledger.refunds import Balance, Charge, balances, refunds_of
 from kit.values.currencies import in_full
-from operators.base.fields import editable_amount
 from operators.base.figures.recent import filled_in
 from operators.base.links import link_to
 from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
 from operators.base.times import shown_time
+from operators.base.typed_numbers import editable_amount
 
 MAX_REFUNDS = 20  # refunds shown; the ledger lists all
 MAX_CHARACTERS = 500  # of a reason

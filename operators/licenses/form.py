@@ -11,9 +11,10 @@ from licensing.licenses.models import FeeEvery, License
 from licensing.licenses.serializers import LicenseSerializer
 from licensing.requesters.models import Requester
 from licensing.requesters.services import customers_named
-from operators.base.fields import AmountField, CurrencyField, LinesField, Values, editable_amount
+from operators.base.fields import AmountField, CurrencyField, LinesField, Values
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField
+from operators.base.typed_numbers import editable_amount
 from operators.customers.quotas import QuotaFields
 
 FEE = ("fee_amount", "fee_currency", "fee_every")

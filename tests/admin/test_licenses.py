@@ -84,6 +84,7 @@ def test_invalid_values_are_reported_before_the_confirmation(admin, account):
         ("-12.345", "Write -12345 or -12.3450"),
         ("twelve", "Enter a number"),
         ("1,2,3", "Enter a number"),
+        ("1e3", "Enter a number"),
     ):
         reply = send(price_amount=written, price_currency="EUR")
         errors = reply.context["adminform"].form.errors
@@ -233,6 +234,8 @@ def test_an_amount_may_have_a_decimal_comma(admin, account):
         ("0,05", "0.05"),
         ("12,5", "12.5"),
         ("1.234,50", "1234.50"),
+        ("1.234.567", "1234567"),
+        ("1 234,50", "1234.50"),
         ("1,234.50", "1234.50"),
         ("0,125", "0.125"),
     ):

@@ -66,7 +66,8 @@ from licensing.policies.matching.attributes import parse_attributes, read_attrib
 from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from licensing.visits.robots_parser import RobotsTxt
-from operators.base.fields import normalize_decimal, split_lines
+from operators.base.fields import split_lines
+from operators.base.typed_numbers import normalize_decimal
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
