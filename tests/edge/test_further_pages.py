@@ -77,6 +77,13 @@ def test_what_is_refused_opens_beside_nothing_that_is_only_observed(question, ac
         assert question("/x", **page).status == 402
 
 
+def test_a_policy_that_is_tried_out_opens_no_page_of_another_one(question, account):
+    closed, tried = factories.policy(account, LICENSED), factories.policy(account, LICENSED, mode="observe")
+    factories.site(account, {"/closed/": closed, "/trial/": tried}, host="pub.example")
+    named = ("/trial/a", "/closed/a", "/trial/..;/closed/a", "/closed/..;/trial/a", "/trial/%252e%252e/closed/a")
+    assert [question(page).status for page in named] == [200, 402, 402, 402, 402]
+
+
 def test_a_visit_of_several_pages_uses_up_one_access_of_a_limit(question, pages):
     metered = {**READERS, "rateLimit": {"requests": 2, "period": "day"}}
     pages(metered, metered)
