@@ -1,4 +1,4 @@
-// Shapes: 6b4968af4bff7af2
+// Shapes: 8393b849d10693d4
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -216,6 +216,17 @@ export interface components {
             /** @description When the key expires; null for never. Default: the expiry of the key that creates it. */
             expiresAt?: string | null;
         };
+        AttributeAbsence: {
+            /**
+             * @description The attribute is unknown.
+             * @constant
+             */
+            exists: false;
+        };
+        AttributeAbsenceShown: {
+            /** @description The attribute is unknown. */
+            exists: boolean;
+        };
         AttributeComparison: {
             /** @description The attribute is a number and at least this. */
             gte?: number;
@@ -225,8 +236,11 @@ export interface components {
             lte?: number;
             /** @description The attribute is a number and less than this. */
             lt?: number;
-            /** @description Whether the attribute is known; false stands alone. */
-            exists?: boolean;
+            /**
+             * @description The attribute is known.
+             * @constant
+             */
+            exists?: true;
         };
         AttributeComparisonShown: {
             /** @description The attribute is a number and at least this. */
@@ -237,7 +251,7 @@ export interface components {
             lte?: number;
             /** @description The attribute is a number and less than this. */
             lt?: number;
-            /** @description Whether the attribute is known; false stands alone. */
+            /** @description The attribute is known. */
             exists?: boolean;
         };
         AttributeValues: (string | number | boolean)[];
@@ -619,7 +633,7 @@ export interface components {
              *     }
              */
             attributes?: {
-                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparison"];
+                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparison"] | components["schemas"]["AttributeAbsence"];
             };
             schedule?: components["schemas"]["Schedule"];
         };
@@ -670,7 +684,7 @@ export interface components {
              *     }
              */
             attributes?: {
-                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparisonShown"];
+                [key: string]: string | number | boolean | components["schemas"]["AttributeValues"] | components["schemas"]["AttributeComparisonShown"] | components["schemas"]["AttributeAbsenceShown"];
             };
             schedule?: components["schemas"]["ScheduleShown"];
         };

@@ -169,10 +169,16 @@ CONDITION_SCHEMA: Schema = {
                         name: {"type": "number", "description": f"The attribute is a number and {words} this."}
                         for name, (_, _, words) in ORDER.items()
                     },
-                    "exists": {
-                        "type": "boolean",
-                        "description": "Whether the attribute is known; false stands alone.",
-                    },
+                    "exists": {"type": "boolean", "const": True, "description": "The attribute is known."},
+                },
+            },
+            {
+                COMPONENT: "AttributeAbsence",
+                "type": "object",
+                "required": ["exists"],
+                "additionalProperties": False,
+                "properties": {
+                    "exists": {"type": "boolean", "const": False, "description": "The attribute is unknown."}
                 },
             },
         ]

@@ -1,4 +1,4 @@
-# Shapes: 6b4968af4bff7af2
+# Shapes: 8393b849d10693d4
 # Generated. See tests/clients.
 
 from __future__ import annotations
@@ -76,12 +76,20 @@ ApiKeyPermission: TypeAlias = Literal[
 ]
 
 
+class AttributeAbsence(TypedDict):
+    exists: Literal[False]
+
+
+class AttributeAbsenceShown(TypedDict):
+    exists: bool
+
+
 class AttributeComparison(TypedDict):
     gte: NotRequired[float]
     gt: NotRequired[float]
     lte: NotRequired[float]
     lt: NotRequired[float]
-    exists: NotRequired[bool]
+    exists: NotRequired[Literal[True]]
 
 
 class AttributeComparisonShown(TypedDict):
@@ -3016,7 +3024,7 @@ class Conditions(TypedDict):
     ip: NotRequired[str | AddressRanges]
     before: NotRequired[str]
     after: NotRequired[str]
-    attributes: NotRequired[dict[str, str | float | bool | AttributeValues | AttributeComparison]]
+    attributes: NotRequired[dict[str, str | float | bool | AttributeValues | AttributeComparison | AttributeAbsence]]
     schedule: NotRequired[Schedule]
 
 
@@ -3036,7 +3044,9 @@ class ConditionsShown(TypedDict):
     ip: NotRequired[str | AddressRangesShown]
     before: NotRequired[str]
     after: NotRequired[str]
-    attributes: NotRequired[dict[str, str | float | bool | AttributeValues | AttributeComparisonShown]]
+    attributes: NotRequired[
+        dict[str, str | float | bool | AttributeValues | AttributeComparisonShown | AttributeAbsenceShown]
+    ]
     schedule: NotRequired[ScheduleShown]
 
 
