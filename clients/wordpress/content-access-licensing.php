@@ -103,9 +103,10 @@ function guard_early(): void
     if (!wp_using_themes() || is_editor(...shown_posts())) {
         return;
     }
-    if (is_missing() && !is_sitemap()) {
+    if (is_missing()) {
         add_filter('status_header', __NAMESPACE__ . '\guard_plugins_page', PHP_INT_MAX, 2);
-    } elseif (!is_left_to_wordpress()) {
+    }
+    if (!is_left_to_wordpress()) {
         guard_page();
     }
     if (Visit::$method !== page_method()) {
@@ -113,7 +114,7 @@ function guard_early(): void
     }
 }
 
-/** Whether WordPress redirects, or answers a sitemap, robots.txt or favicon: nobody is asked about these. */
+/** Whether WordPress redirects, lacks the page, or answers a sitemap, robots.txt or favicon: nobody is asked about these. */
 function is_left_to_wordpress(): bool
 {
     if (is_sitemap()) {
@@ -122,7 +123,8 @@ function is_left_to_wordpress(): bool
         }
         return true;
     }
-    return is_robots() || is_favicon() || (has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false));
+    $redirects = !is_missing() && has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false);
+    return is_missing() || $redirects || is_robots() || is_favicon();
 }
 
 function is_sitemap(): bool
@@ -177,13 +179,17 @@ function guard_output(string $output, int $phase): string
     return $verdict->body;
 }
 
-/** Whether the output is a text, or may be followed by one that no longer passes here. */
+/**
+ * Whether the output is a text, or may be followed by one that no longer passes here. Redirects and missing pages have
+ * none, though plugins discard their output to change it.
+ */
 function is_text(string $output, int $phase): bool
 {
+    $status = http_response_code() ?: 200;
     if ($phase & PHP_OUTPUT_HANDLER_CLEAN) {
-        return ends_guard($phase);
+        return ends_guard($phase) && intdiv($status, 100) !== 3 && !($status === 404 && is_missing());
     }
-    return $output !== '' && intdiv(http_response_code() ?: 200, 100) === 2;
+    return $output !== '' && intdiv($status, 100) === 2;
 }
 
 /** Whether a plugin discards all output, as for downloads, and sends the rest without this plugin. */

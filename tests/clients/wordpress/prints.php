@@ -16,3 +16,9 @@ foreach (['wp', 'template_redirect'] as $action) {
         }
     }, 1);
 }
+
+add_action('shutdown', function () { // as plugins do that change all that is printed
+    if (isset($_GET['changes'])) {
+        echo ob_get_clean();
+    }
+}, 0);
