@@ -47,6 +47,7 @@ const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
 const OWN_ROUTES = '#^/(wp|oembed|wp-site-health|wp-block-editor)/#i'; // of WordPress in the REST API
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
+const MAX_OUTPUT = 1048576; // bytes of a plugin's answer that are kept until the visit is decided
 const REQUESTER = '/^(?:(?=.*\S)[^\0]{1,255})?$/Dsu'; // what the service accepts as a requester id, or none
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
@@ -75,6 +76,13 @@ final class Verdict
     }
 }
 
+/** What is known of the visit of a page. */
+final class Visit
+{
+    public static string $method = ''; // the service was last asked with; '' if it was not
+    public static bool $is_answered_by_wordpress = false; // not by a plugin in its place
+}
+
 // Only this plugin may name a requester. The names are those of $_SERVER, where "-" and "_" are alike.
 foreach (preg_grep('/^HTTP_X_(ACCESS|LICENSING)_/', array_keys($_SERVER)) as $name) {
     unset($_SERVER[$name]);
@@ -83,25 +91,111 @@ foreach (preg_grep('/^HTTP_X_(ACCESS|LICENSING)_/', array_keys($_SERVER)) as $na
 add_action('init', __NAMESPACE__ . '\serve_terms', 0);
 add_action('wp', __NAMESPACE__ . '\guard_early', PHP_INT_MIN); // before any plugin answers the page in its own way
 add_action('template_redirect', __NAMESPACE__ . '\guard_page', 11); // 10 redirects to the page's own URL
+add_action('template_redirect', __NAMESPACE__ . '\note_wordpress', PHP_INT_MAX);
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots', PHP_INT_MAX); // whose text has all own rules
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 register_activation_hook(__FILE__, __NAMESPACE__ . '\activate');
 
-/** Ask as soon as WordPress knows the page, unless it redirects or answers a sitemap first: nobody is charged for these. */
+/** Ask as soon as WordPress knows the page, unless it is left to WordPress, and watch what answers without a charge. */
 function guard_early(): void
 {
-    if (!wp_using_themes() || get_query_var('sitemap') || get_query_var('sitemap-stylesheet')) {
+    if (!wp_using_themes() || is_editor(...shown_posts())) {
         return;
     }
     if (is_missing()) {
         add_filter('status_header', __NAMESPACE__ . '\guard_plugins_page', PHP_INT_MAX, 2);
-        return;
     }
-    if (is_editor(...shown_posts()) || (has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false))) {
-        return;
+    if (!is_left_to_wordpress()) {
+        guard_page();
     }
-    guard_page();
+    if (Visit::$method !== page_method()) {
+        ob_start(__NAMESPACE__ . '\guard_output', MAX_OUTPUT);
+    }
+}
+
+/** Whether WordPress redirects, lacks the page, or answers a sitemap, robots.txt or favicon: nobody is asked about these. */
+function is_left_to_wordpress(): bool
+{
+    if (is_sitemap()) {
+        if (remove_action('template_redirect', [$GLOBALS['wp_sitemaps'] ?? null, 'render_sitemaps'])) {
+            add_action('template_redirect', __NAMESPACE__ . '\render_sitemaps');
+        }
+        return true;
+    }
+    $redirects = !is_missing() && has_action('template_redirect', 'redirect_canonical') && redirect_canonical(null, false);
+    return is_missing() || $redirects || is_robots() || is_favicon();
+}
+
+function is_sitemap(): bool
+{
+    return get_query_var('sitemap') || get_query_var('sitemap-stylesheet');
+}
+
+/** Let WordPress answer the sitemap, and note that it is its answer: it ends the request, unless there is no such sitemap. */
+function render_sitemaps(): void
+{
+    Visit::$is_answered_by_wordpress = true;
+    $GLOBALS['wp_sitemaps']->render_sitemaps();
+    Visit::$is_answered_by_wordpress = false;
+}
+
+/** Note that WordPress's template, feed, trackback, robots.txt or favicon follows. Plugins' templates show missing pages. */
+function note_wordpress(): void
+{
+    Visit::$is_answered_by_wordpress = !is_missing();
+}
+
+/**
+ * Ask with the visit's own method if a plugin answers what was left to WordPress, or what WordPress would answer without
+ * text, and replace its output if the visit is refused. PHP calls this with the output, and when a plugin discards it.
+ */
+function guard_output(string $output, int $phase): string
+{
+    static $is_refused = false;
+    if ($is_refused) {
+        return '';
+    }
+    if (Visit::$is_answered_by_wordpress || Visit::$method === page_method() || !is_text($output, $phase)) {
+        return $output;
+    }
+    $has_terms = Visit::$method !== '';
+    Visit::$method = page_method();
+    $verdict = decide(page_urls(), Visit::$method);
+    if ($verdict->status === null) {
+        if ($has_terms) {
+            unset($verdict->headers['link']); // sent with the first answer
+        }
+        send_headers($verdict);
+        return $output;
+    }
+    $is_refused = true;
+    header_remove(); // of the plugin's answer
+    send_headers($verdict);
+    status_header($verdict->status);
+    if (ends_guard($phase)) {
+        exit;
+    }
+    return $verdict->body;
+}
+
+/**
+ * Whether the output is a text, or may be followed by one that no longer passes here. Redirects and missing pages have
+ * none, though plugins discard their output to change it.
+ */
+function is_text(string $output, int $phase): bool
+{
+    $status = http_response_code() ?: 200;
+    if ($phase & PHP_OUTPUT_HANDLER_CLEAN) {
+        return ends_guard($phase) && intdiv($status, 100) !== 3 && !($status === 404 && is_missing());
+    }
+    return $output !== '' && intdiv($status, 100) === 2;
+}
+
+/** Whether a plugin discards all output, as for downloads, and sends the rest without this plugin. */
+function ends_guard(int $phase): bool
+{
+    return ($phase & PHP_OUTPUT_HANDLER_CLEAN) && ($phase & PHP_OUTPUT_HANDLER_FINAL);
 }
 
 /** Ask about a page that WordPress lacks and a plugin answers: by its status, it exists. */
@@ -129,18 +223,11 @@ function is_missing(): bool
 
 function guard_once(): void
 {
-    static $is_decided = false;
-    if ($is_decided || is_robots() || is_favicon() || is_editor(...shown_posts())) {
+    if (Visit::$method !== '' || is_robots() || is_favicon() || is_editor(...shown_posts())) {
         return;
     }
-    $is_decided = true;
-    $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
-    if (shows_no_text()) {
-        $method = 'HEAD'; // which is free
-    } elseif ($method === 'OPTIONS') {
-        $method = 'GET'; // WordPress answers it with the whole page
-    }
-    $verdict = decide(page_urls(), $method);
+    Visit::$method = shows_no_text() ? 'HEAD' : page_method(); // HEAD is free
+    $verdict = decide(page_urls(), Visit::$method);
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -149,6 +236,13 @@ function guard_once(): void
         }
         exit;
     }
+}
+
+/** Return the visit's method; WordPress answers OPTIONS with the whole page. */
+function page_method(): string
+{
+    $method = $_SERVER['REQUEST_METHOD'] ?? 'GET';
+    return $method === 'OPTIONS' ? 'GET' : $method;
 }
 
 /**
@@ -363,7 +457,7 @@ function has_no_rest_text(\WP_REST_Server $server, \WP_REST_Request $request): b
         return true;
     }
     $data = $response->get_data();
-    return $data === [] || (($data['content']['protected'] ?? false) && ($data['content']['rendered'] ?? '') === '');
+    return $data === [] || (($data['content']['protected'] ?? false) && ($data['content']['rendered'] ?? null) === '');
 }
 
 /** Whether the callback is a method of a class of WordPress itself, not of a plugin's subclass. */

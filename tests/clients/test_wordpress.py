@@ -216,19 +216,56 @@ def test_nobody_is_asked_about_missing_pages_sitemaps_and_redirects(visit, clien
     """They use up no free articles of a limit, and nobody is charged."""
     last = next(client.list_decisions({"siteId": site}))["id"]
     post = f"/?p={blog.posts['premium']}"
-    for path, status in (("/premium/no-such-post/", 404), ("/wp-sitemap.xsl", 200), (post, 301)):
-        reply = visit.get(path, params={"subscriber": "org_metered"} | dict(httpx.URL(path).params))
+    own = [("/premium/no-such-post/", 404), ("/wp-sitemap.xsl", 200), ("/wp-sitemap.xml", 200), (post, 301)]
+    own += [("/wp-sitemap-posts-post-1.xml", 200), ("/robots.txt", 200), ("/favicon.ico", 302)]
+    for (path, status), query in itertools.product(own, ({}, {"changes": "1"})):
+        parameters = {"subscriber": "org_metered"} | query | dict(httpx.URL(path).params)
+        reply = visit.get(path, params=parameters)
         assert (path, reply.status_code) == (path, status)
     assert next(client.list_decisions({"siteId": site}))["id"] == last
 
 
 def test_plugins_that_answer_pages_themselves_are_asked_about(visit: httpx.Client):
-    for page, action in itertools.product(("/premium/premium-post/", "/premium/none/"), ("wp", "template_redirect")):
+    pages = ("/premium/premium-post/?", "/premium/none/?", "/premium/none/?code&")
+    for page, action in itertools.product(pages, ("wp", "template_redirect")):
         statuses = []
         for subscriber in ("", "org_acme"):
-            reply = visit.get(page, params={"print": action, "subscriber": subscriber})
+            reply = visit.get(f"{page}print={action}&subscriber={subscriber}")
             statuses.append((reply.status_code, SECRET in reply.text))
         assert (page, action, statuses) == (page, action, [(402, False), (200, True)])
+
+
+# What WordPress would redirect, or answer itself.
+LEFT_TO_WORDPRESS = """
+    /premium/premium-post? /?p=%(number)s& /premium/premium-post/?page=99& /premium/premium-post/?sitemap=posts&
+    /premium/premium-post/?sitemap-stylesheet=sitemap& /premium/premium-post/?robots=1& /?name=premium-post&sitemap=x&
+    /premium/premium-post/?favicon=1& /premium/premium-post/?sitemap=index&paged=99&
+    /premium/none/?sitemap=x&
+"""
+
+
+@pytest.mark.parametrize("discards", ["", "&discards"])
+def test_plugins_that_answer_in_the_place_of_wordpress_are_asked_about(
+    visit: httpx.Client, blog: WordPress, discards: str
+):
+    pages = (LEFT_TO_WORDPRESS % {"number": blog.posts["premium"]}).split()
+    for page, action in itertools.product(pages, ("wp", "template_redirect")):
+        path = f"{page}print={action}{discards}"
+        refused = visit.get(path)
+        assert (path, refused.status_code, SECRET in refused.text) == (path, 402, False)
+        bought = visit.get(f"{path}&subscriber=org_acme")
+        assert (path, bought.status_code, SECRET in bought.text) == (path, 200, True)
+
+
+def test_plugins_are_charged_for_what_wordpress_would_answer_without_text(visit, client, site):
+    post = "/premium/premium-post/"
+    shown = [f"{post}?", f"{post}?feed=xyz&", f"{post}?tb=1&", f"{post}?page=99&", "/?s=zzzzzz&", "/free/locked/?"]
+    with opened(client, site, "/search/", "/feed/", "/free/locked/", like="/premium/*"):
+        for page, action in itertools.product(shown, ("wp", "template_redirect")):
+            reply = visit.get(f"{page}print={action}&subscriber=org_metered")
+            found = (page, action, reply.status_code, SECRET in reply.text, newest_charge(client))
+            assert found == (page, action, 200, True, Decimal("0.05"))
+            assert reply.headers["Link"].count('rel="license"') == 1
 
 
 def test_the_terms_are_published(visit: httpx.Client):

@@ -25,7 +25,9 @@ def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
     pages += [(path, 200) for path in ("/free/locked/", locked, f"{locked}?password=sesame", *lists_of_nothing)]
     of_plugins = [f"/premium/none/?print={action}" for action in ("wp", "template_redirect")]
     pages += [(path, 200) for path in of_plugins]
-    paid = ("/wp-json/wp/v2/posts", "/feed/", "/?feed=_rss2", f"{locked}?password=sesame", *of_plugins)
+    excerpt = f"{locked}?password=sesame&_fields=content.protected,excerpt"
+    pages.append((excerpt, 200))
+    paid = ("/wp-json/wp/v2/posts", "/feed/", excerpt, "/?feed=_rss2", f"{locked}?password=sesame", *of_plugins)
     feeds = ["/feed/$", "/comments/feed/"]  # of the site, and of a missing post
     sold = ("/wp-json/", "/free/locked/", "/search/", "/author/")
     with opened(client, site, *sold, *feeds, like="/premium/*"):
