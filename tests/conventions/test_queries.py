@@ -11,11 +11,13 @@ from tests.conventions.listed import grow
 MOST = 5  # the key, its last use, the count, the rows, and one more
 # Edge reports read the time until which visits are counted, and each table once.
 # Statements look for fees and for changes of wallets that are due, and for a closed statement before they add one up.
-# A proxy's file also needs the site's rules, its items, and the policies of both. The site remembers the download.
+# Charges of the ledger show what was refunded of them. A proxy's file also needs the site's rules, its items, and the
+# policies of both. The site remembers the download.
 MOST_OF_REPORTS = {
     "/v1/analytics/pages": 6,
     "/v1/analytics/visitors": 6,
     "/v1/analytics/crawlers": 8,
+    "/v1/revenue": 6,
     "/v1/statements": 6,
     "/v1/statements/{statement}": 6,
     "/v1/statements/{statement}/lines": 7,

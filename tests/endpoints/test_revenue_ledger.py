@@ -24,10 +24,10 @@ def test_an_adjustment_comes_back_with_every_field_and_is_audited(api, clock):
     made = api.post("/v1/revenue", SALE)
     assert made.status == 201
     moment = "2026-03-04T05:06:07.250000Z"
-    none = dict.fromkeys((*IDS, "contentTitle", "requesterName", "externalId", "refunded", "refundable"))
+    none = dict.fromkeys((*IDS, "contentTitle", "requesterName", "externalId"))
     assert made.body == {
         **none, **SALE, "id": made["id"], "object": "ledger_entry", "type": "adjustment", "amount": 19.99,
-        "occurredAt": moment, "created": moment,
+        "occurredAt": moment, "created": moment, "refunded": 0, "refundable": 19.99,
     }  # fmt: skip
     assert made["id"].startswith("led_")
     assert api.get(f"/v1/revenue/{made['id']}").body == made.body
