@@ -94,12 +94,15 @@ class Strictness(IntEnum):
     OPEN = auto()
 
 
-Leniency = tuple[bool, Strictness, float]
+Leniency = tuple[bool, Strictness, float, bool]
 
 
 def leniency(answer: Answer) -> Leniency:
-    """Sort key by strictness. Whatever is only observed comes last, the higher price and the smaller limit first."""
+    """Sort key by strictness. Whatever is only observed comes last; the higher price and the smaller limit come first,
+    and of two alike the one under a condition.
+    """
     decision, rule = answer.decision, answer.decision.rule
+    is_unconditional = rule is None or all(condition.name == "default" for condition in rule.conditions)
     amount: float = 0
     if decision.refuses:
         is_unpaid = any(find_offers(answer.policy, answer.facts))
@@ -110,11 +113,11 @@ def leniency(answer: Answer) -> Leniency:
         kind = Strictness.LICENSED
     elif rule is not None and rule.rate_limit is not None:
         kind, amount = Strictness.LIMITED, rate_limits.requests_per_second(rule.rate_limit)
-    elif rule is None or all(condition.name == "default" for condition in rule.conditions):
+    elif is_unconditional:
         kind = Strictness.OPEN
     else:
         kind = Strictness.CONDITIONAL
-    return decision.observed is not None, kind, amount
+    return decision.observed is not None, kind, amount, is_unconditional
 
 
 def traced_decision(answer: Answer) -> dict[str, str | bool]:
