@@ -96,7 +96,8 @@ def void_payment(payment: Payment, reason: str) -> Payment:
     """Void a payment or payout, once, by a row with the negative amount; of a transfer both. Raises AlreadyExists."""
     keys = [payment.pk]
     if payment.is_transfer:
-        keys.append(payment.external_id)
+        halves = Payment.objects.filter(account=payment.account_id, pk=payment.external_id, external_id=payment.pk)
+        keys += halves.values_list("pk", flat=True)
     list(Payment.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
     voided = [void_locked(key, reason) for key in keys]
     return voided[0]
