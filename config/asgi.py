@@ -35,7 +35,7 @@ from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send
 from kit.http.error_pages import is_for_browser  # noqa: E402
 from kit.http.error_replies import as_api_error  # noqa: E402
 from kit.http.errors import ApiError, InvalidRequest  # noqa: E402
-from kit.http.headers import LIMITS, check_lengths, request_id, valid_request_id  # noqa: E402  # noqa: E402
+from kit.http.headers import LIMITS, check_lengths, request_id, valid_request_id  # noqa: E402
 from kit.rest.export import wanted_format  # noqa: E402
 from licensing.access.event_loop.application import CheckApplication  # noqa: E402
 from licensing.access.event_loop.head import Head  # noqa: E402

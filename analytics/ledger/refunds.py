@@ -89,7 +89,7 @@ Balances = dict[tuple[Charge, str], Balance]  # by charge and currency
 
 
 def is_single(entry: LedgerEntry) -> bool:
-    """Whether the entry is a charge by itself, as IS_SINGLE."""
+    """Whether IS_SINGLE applies to the entry: apart from refunds, no other belongs to its charge."""
     if entry.type == EntryType.ADJUSTMENT and entry.amount > 0:
         return not (entry.fee_id or entry.decision_id or entry.license_id)
     return entry.type == EntryType.FEE

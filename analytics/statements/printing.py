@@ -112,7 +112,7 @@ def former_address(kind: str, resource_id: str, field: str, statement: Statement
 
 
 class PaymentRow(Struct, frozen=True):
-    """What a month counts of a payment: that it was recorded, or voided. `amount` is how it changes the balance."""
+    """A payment that was recorded or voided in the month. `amount` is the change to the balance."""
 
     payment: Payment
     at: datetime

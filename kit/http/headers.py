@@ -1,4 +1,4 @@
-"""What every request's headers say: the client's address and the request's id; and the limits of all headers.
+"""Reads the client's address and the request's id from the headers, and limits the length of every header.
 
 The limits apply before any header is parsed, because unauthenticated clients control them. Headers without a row reach
 neither Django (config.asgi) nor the event loop.

@@ -290,7 +290,7 @@ class ForwardApplication(CheckApplication):
     async def decide_page(
         self, edge: Edge, check: Check, now: datetime, further: tuple[str, ...] = ()
     ) -> Answer | ApiError:
-        """Decide the check of the page and of further ones. Returns NotFound if the account was deleted meanwhile."""
+        """Record the strictest decision on the page and further ones. Returns NotFound if the account was deleted."""
         check = await strictest_check(self.gateway, edge, check, further, now)
         [answer] = await self.gateway.check(edge, [check], now)
         if isinstance(answer, NotFound):

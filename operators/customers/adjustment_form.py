@@ -12,7 +12,7 @@ from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField, time_in_words
-from operators.customers.balances import balance_afterwards
+from operators.customers.balances import balance_afterwards, balance_in
 from operators.customers.refund_button import RefundableCharge
 
 
@@ -98,7 +98,7 @@ def owed_in_words(saved: LedgerEntry) -> list[str]:
     amount = in_full(abs(saved.amount), saved.currency)
     return [
         f"{saved.requester} owes {amount} {change} on the statement of {month}.",
-        balance_afterwards(saved.requester, saved.currency),
+        balance_afterwards(balance_in(saved.requester, saved.currency), saved.currency),
     ]
 
 

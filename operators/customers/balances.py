@@ -45,7 +45,7 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     """Return what is owed, the last payment and the fees to come, as facts of the page."""
     book_due(requester.account_id)
     shown = {
-        "Balance": owed(requester),
+        "Balance": owed(requester) or "nothing owed",
         **merged_facts(requester),
         "Last payment": last_payment(requester),
         "Fees to come": coming_fees(requester),
@@ -68,7 +68,7 @@ def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
 
 
 def owed(requester: Requester) -> str:
-    return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester)) or "nothing owed"
+    return ", ".join(balance_in_words(closing, code) for code, closing in open_balances(requester))
 
 
 def merged_balances(requester: Requester) -> list[tuple[Requester, Decimal, str]]:
@@ -103,9 +103,12 @@ def totals_in_words(balances: Iterable[tuple[str, Decimal]]) -> list[str]:
     return [balance_in_words(total, currency) for (_, currency), total in sorted(sums.items()) if total]
 
 
-def balance_afterwards(requester: Requester, currency: str) -> str:
-    """Say what the balance in the currency is, in the transaction of a booking that is tried."""
-    balance = dict(open_balances(requester)).get(currency, Decimal(0))
+def balance_in(requester: Requester, currency: str) -> Decimal:
+    return dict(open_balances(requester)).get(currency, Decimal(0))
+
+
+def balance_afterwards(balance: Decimal, currency: str) -> str:
+    """Say what the balance becomes. Pass the one that a tried booking leaves, which is read in its transaction."""
     return f"Its balance is then: {balance_in_words(balance, currency)}."
 
 
@@ -134,7 +137,7 @@ def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
 
 
 def latest_change(booking: Payment | LedgerEntry) -> SafeString:
-    """Say what was done last, by whom and when, such as "created by clara 2026-11-30 14:03"."""
+    """Return the last change with its author and time, such as "created by clara 2026-11-30 14:03"."""
     change = AuditEntry.objects.filter(resource_id=booking.pk).order_by("-created", "-pk").first()
     if change is None:
         return format_html("booked {}", shown_time(booking.created))
@@ -201,8 +204,7 @@ def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
     """Return the open balance and the number of running licences, without those that there are not."""
     running = License.objects.filter(requester=requester, status=LicenseStatus.ACTIVE)
     running_count = running.exclude(expires_at__lte=now).count()
-    balance = owed(requester) if open_balances(requester) else ""
-    facts = [("Balance", balance), ("Running licences", f"{running_count:,}" if running_count else "")]
+    facts = [("Balance", owed(requester)), ("Running licences", f"{running_count:,}" if running_count else "")]
     return [(name, value) for name, value in facts if value]
 
 

@@ -202,7 +202,7 @@ class BalanceFilter(OptionsFilter[Requester]):
 
 
 class CurrencyFilter(TextFilter):
-    """Filters by a currency in which a customer has entries: totals and the order by amounts are of it alone."""
+    """Lists the customers with entries in a currency. Totals and the order by amounts count only that currency."""
 
     title = parameter_name = "currency"
 

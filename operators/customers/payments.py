@@ -1,6 +1,5 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from decimal import Decimal
 from typing import ClassVar
 from urllib.parse import urlencode
 
@@ -47,11 +46,11 @@ from operators.base.times import LocalDateTimeField, shown_time
 from operators.customers.balances import (
     LIST_FILTERS,
     balance_afterwards,
+    balance_in,
     booking_in_words,
     check_promise,
     customer_of_list,
     latest_change,
-    open_balances,
     payment_fields,
     payment_warnings,
     payout_warnings,
@@ -172,13 +171,13 @@ class PaymentAdmin(
     def confirmation(self, request: HttpRequest, before: Payment | None, saved: Payment) -> FormConfirmation:
         is_payout = saved.kind == PaymentKind.PAYOUT
         amount = in_full(saved.amount, saved.currency)
-        balance = dict(open_balances(saved.requester)).get(saved.currency, Decimal(0))
+        balance = balance_in(saved.requester, saved.currency)
         return FormConfirmation(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
             effects=[
                 f"{saved.requester} owes {amount} {'more' if is_payout else 'less'} on this month's statement.",
-                balance_afterwards(saved.requester, saved.currency),
+                balance_afterwards(balance, saved.currency),
                 "Revenue does not change, because it counts charges. No credit is added: Top up does both.",
                 "A recorded payment cannot be changed, but it can be voided.",
             ],

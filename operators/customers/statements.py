@@ -170,7 +170,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
         return paginator
 
     def shows_totals(self, request: HttpRequest) -> bool:
-        """Whether the list shows one statement of each customer: balances of several months are no sum."""
+        """Whether the list has at most one statement per customer: balances of several months do not add up."""
         if request.GET.get(LatestFilter.parameter_name) == LATEST:
             return True
         month = request.GET.get(StatementPeriodFilter.parameter_name, "")

@@ -94,7 +94,7 @@ def top_up_confirmation(
         return top_up(request, holder, by_value.get(fields["wallet"]), fields)
 
     def form_confirmation(fields: Values) -> FormConfirmation:
-        return build_form_confirmation(holder, by_value.get(fields["wallet"]), fields)
+        return build_form_confirmation(holder, by_value.get(fields["wallet"]), fields, charged)
 
     return Confirmation(
         title=f"Top up {holder}",
@@ -135,11 +135,12 @@ def form_class(
     return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
 
 
-def build_form_confirmation(holder: Requester, wallet: Wallet | None, fields: Values) -> FormConfirmation:
-    """Ask about what the filled-in form adds and records."""
+def build_form_confirmation(
+    holder: Requester, wallet: Wallet | None, fields: Values, charged: list[str]
+) -> FormConfirmation:
+    """Ask about what the filled-in form adds and records. `charged` are the currencies of the customer's licences."""
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
-    charged = charged_currencies(holder)
     warnings = []
     if charged and unit not in (ACCESS, *charged):
         warnings = [

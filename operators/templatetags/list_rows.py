@@ -83,7 +83,7 @@ def row(cl: ChangeList, columns: list[Column], obj: Model) -> SafeString:
 
 
 def cell(cl: ChangeList, column: Column, obj: Model) -> SafeString:
-    """Render a cell; an empty one is no link, and left out of the second line."""
+    """Render a cell. An empty cell has no link and does not appear in the second line."""
     text, is_empty = cell_text(cl, column.name, obj)
     tag = "td"
     if column.leads_on and not is_empty:

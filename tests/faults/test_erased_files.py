@@ -1,4 +1,4 @@
-"""What the files of a running installation have of a person after an erasure."""
+"""The files of a running installation hold no personal data after an erasure."""
 
 import pytest
 
