@@ -102,9 +102,9 @@ def former_address(kind: str, resource_id: str, field: str, statement: Statement
     if statement.closed_at is None:
         return None
     changes = AuditEntry.objects.filter(with_references("resource_id")([resource_id]), account=statement.account_id)
-    later = changes.filter(resource_type=kind, created__gt=statement.closed_at)
-    for change in later.order_by("created", "pk"):
-        before = change.changes.get(field, [None])[0]
+    later = changes.filter(resource_type=kind, created__gt=statement.closed_at, changes__has_key=field)
+    for change in later.order_by("created", "pk").iterator():
+        before = change.changes[field][0]
         address = before.get("address") if isinstance(before, dict) else before
         if address:
             return address
