@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.core.management.sql import emit_post_migrate_signal
 from django.db import connection, transaction
 
-from tests import append_only
+from config.management import append_only
 
 MADE_BY_MIGRATIONS = ("auth_group", "auth_group_permissions", "auth_permission", "django_content_type")
 

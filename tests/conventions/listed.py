@@ -10,9 +10,9 @@ from accounts.models import ApiKey
 from accounts.webhooks.models import WebhookAttempt
 from analytics.models import Grant, LedgerEntry, Payment, WalletEntry
 from config.asgi import view_at
+from config.management import append_only
 from kit.values.currencies import CURRENCIES
 from licensing.policies.models import PolicyRevision
-from tests import append_only
 
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
 # The POST that adds a row to the list.

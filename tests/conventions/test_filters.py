@@ -6,8 +6,9 @@ from django.core.management import call_command
 
 from accounts.models import AuditEntry
 from analytics.models import AccessEvent
+from config.management import append_only
 from licensing.licenses.services import revoke_license
-from tests import append_only, auditlog, factories, ledger
+from tests import auditlog, factories, ledger
 from tests.client import ApiClient
 from tests.conventions.endpoints import ENDPOINTS
 from tests.conventions.filtering import DAYS, FIELDS, PAST, check_filter, filled

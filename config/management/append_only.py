@@ -1,4 +1,7 @@
-"""The tables whose triggers refuse changes and deletes. Tests disable the triggers, to set times or empty tables."""
+"""The tables whose triggers refuse changes and deletes.
+
+Tests disable the triggers, to set times or empty tables, and so does `flush` after anybody's tests of transactions.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
