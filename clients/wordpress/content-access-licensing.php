@@ -827,6 +827,11 @@ function show_problems(): void
     foreach (problems() as $problem) {
         echo '<div class="notice notice-error"><p>Content Access Licensing: ' . esc_html($problem) . '</p></div>';
     }
+    if (get_current_screen()->id === 'options-permalink') {
+        echo '<div class="notice notice-warning"><p>Content Access Licensing: the patterns of your site in the licensing service, and '
+            . 'CONTENT_LICENSING_OPEN_PATHS, name pages by their paths. Before you change the permalinks, add patterns for the new paths: '
+            . 'pages that you sell may otherwise be open to everybody.</p></div>';
+    }
 }
 
 function problems(): array

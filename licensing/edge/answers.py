@@ -100,11 +100,7 @@ class EdgeAnswer(Struct, frozen=True):
 
 
 def decision_headers(status: int, decision: str, original: Original) -> dict[str, str]:
-    headers = {
-        "X-Access-Decision": decision,
-        "X-Access-Status": str(status),
-        **license_link(original),
-    }
+    headers = {"X-Access-Decision": decision, "X-Access-Status": str(status), **license_link(original)}
     return headers | CHALLENGES.get(status, {})
 
 
@@ -132,14 +128,15 @@ def refused_host(refusal: HostNotAllowed, answer: Answer | ApiError, original: O
     return EdgeAnswer(status, decision_headers(status, "deny", original) | headers, body, message=DENIED)
 
 
-def refuse_visit(refusal: Refusal, original: Original) -> EdgeAnswer:
-    """Return the denial for a licence token that does not count, or a 400 for an invalid signature or payment."""
+def refuse_visit(refusal: Refusal, original: Original, answer: Answer | None = None) -> EdgeAnswer:
+    """Return the denial for a token that does not count, or a 400. `answer` has the recorded decision, if any."""
     reason = refusal_reason(refusal)
     if isinstance(refusal, ApiError):
         status, message, own_headers = refusal.status_code, refusal.message, refusal.headers
     else:
         status, message, own_headers = 400, str(refusal), {ERROR: refusal.code}
-    headers = {**decision_headers(status, "deny", original), **own_headers, "X-Access-Reason": reason}
+    recorded = {} if answer is None else about_decision(answer)
+    headers = {**decision_headers(status, "deny", original), **recorded, **own_headers, "X-Access-Reason": reason}
     if refusal.code in ("InvalidSignature", "StrongAuthRequired"):
         headers |= ACCEPT_SIGNATURE
     body, reader_text = render_refusal(reason, message), READER_TEXTS.get(reason)

@@ -217,7 +217,7 @@ class ForwardApplication(CheckApplication):
         if payment is not None and isinstance(answer, Answer) and offers_for(answer):
             is_payer = visitor.is_known and not answer.payer_unknown
             if not is_payer:
-                return refuse_visit(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original)
+                return refuse_visit(PaymentRefused("StrongAuthRequired", UNKNOWN_PAYER), original, answer)
         reply = self.reply_to(edge, answer, original, payment)
         if not visitor.is_known and not visitor.is_person:
             reply = ask_to_sign(reply)

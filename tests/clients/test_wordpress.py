@@ -151,6 +151,7 @@ def test_a_page_whose_permalink_has_no_path_is_closed_and_the_admin_says_why(
     log_in(visit)
     assert "permalinks have no path (rewrite is false): memo." in visit.get("/wp-admin/edit.php").text
     assert "needs pretty permalinks" in visit.get("/wp-admin/edit.php?plain=1").text
+    assert "Before you change the permalinks, add patterns" in visit.get("/wp-admin/options-permalink.php").text
 
 
 def test_a_post_decides_about_its_feed_too(visit: httpx.Client, client: Client, site: str):

@@ -77,7 +77,9 @@ def test_only_the_exact_price_in_one_header_is_accepted(pay, site, ask):
         site(PRICED, factories.DENY_ALL)
         reply = ask("/premium/a", crawler_max_price="USD 1", user_agent=agent)
         assert price_of(reply) == (400, None, "StrongAuthRequired")
-        assert AccessEvent.objects.latest("pk").reason == "no_license"  # decided as without a payment
+        recorded = AccessEvent.objects.latest("pk")
+        assert recorded.reason == "no_license"  # decided as without a payment
+        assert reply.headers["X-Access-Id"] == recorded.pk
         assert not LedgerEntry.objects.exists()
     reply = ask("/premium/a", path="/v1/access/forward?deny=403")
     assert (reply.status, reply.headers["X-Access-Status"], reply.headers["crawler-price"]) == (
