@@ -7,6 +7,7 @@ from django.db import DatabaseError
 
 from accounts.models import Account, AuditEntry
 from analytics.models import LedgerEntry
+from licensing.access.tokens.signing import current_signer, key_set
 from tests import emptying, factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,6 +32,13 @@ def test_tests_can_empty_append_only_tables_which_stay_append_only(empty):
     for model in (AuditEntry, LedgerEntry):
         with pytest.raises(DatabaseError):
             model.objects.all().delete()
+
+
+def test_after_a_flush_decisions_are_signed_by_a_new_key():
+    former = current_signer()
+    assert current_signer() is former
+    flush()
+    assert current_signer().kid in {key["kid"] for key in key_set()["keys"]}
 
 
 def test_nobody_else_can(monkeypatch):
