@@ -4,6 +4,7 @@ import logging
 from time import monotonic
 
 from django.db import InterfaceError, OperationalError, connection
+from psycopg.errors import ConnectionTimeout
 from psycopg_pool import PoolTimeout
 
 from kit.storage.postgresql.timelines import Promoted
@@ -58,6 +59,8 @@ def outage_cause(error: BaseException) -> str:
         return "promoted"
     if isinstance(error, PoolTimeout):
         return outages.pool_cause() or POOL_EXHAUSTED
+    if isinstance(error, ConnectionTimeout):
+        return TIMEOUT
     code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code is not None:
         return CAUSES.get(code, FAILED)

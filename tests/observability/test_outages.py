@@ -39,6 +39,7 @@ def raised_from(cause: Exception) -> OperationalError:
     (OperationalError('FATAL:  database "a" is not currently accepting connections'), "login_refused"),
     (OperationalError('FATAL:  permission denied for database "licensing"'), "permission_denied"),
     (OperationalError("connection refused"), "unreachable"),
+    (raised_from(errors.ConnectionTimeout("connection timeout expired")), "timeout"),
 ])  # fmt: skip
 def test_an_error_has_its_cause(error, cause):
     assert outage_cause(error) == cause
