@@ -50,9 +50,11 @@ def serve(*arguments: str) -> None:
 
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    if arguments[:1] == ["test"]:
+    if arguments[-1:] in (["-h"], ["--help"]):
+        print(__doc__)
+    elif arguments[:1] == ["test"]:
         return run_tests(arguments[1:])
-    if arguments in (["setup"], ["setup", "--dev"], ["setup", "--archive"]):
+    elif arguments in (["setup"], ["setup", "--dev"], ["setup", "--archive"]):
         with setup_lock() as stamp:
             if arguments[1:] == ["--dev"]:
                 install(stamp, DEV)
@@ -64,9 +66,8 @@ def main(arguments: list[str]) -> int:
     elif arguments[:1] == [DOCS_ARGUMENT]:
         build_docs_beside(int(arguments[1]))
     elif arguments:
-        wants_help = arguments in (["-h"], ["--help"])
-        print(__doc__, file=sys.stdout if wants_help else sys.stderr)
-        return 0 if wants_help else 2
+        print(__doc__, file=sys.stderr)
+        return 2
     else:
         serve()
     return 0

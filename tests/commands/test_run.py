@@ -419,3 +419,10 @@ def test_the_launcher_needs_nothing_but_the_standard_library():
     assert status == 0
     own = {name.partition(".")[0] for name in output.split()} - sys.stdlib_module_names
     assert own <= {"launcher", "__main__"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["test", "--help"], ["setup", "-h"]])
+def test_a_question_for_help_shows_the_options_and_does_nothing_else(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(run, "run_tests", lambda arguments: pytest.fail("the tests ran"))
+    assert run.main(arguments) == 0
+    assert "--leg sqlite|postgresql" in capsys.readouterr().out
