@@ -3,7 +3,7 @@
 import logging
 from time import monotonic
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, NotSupportedError, OperationalError, connection
 from psycopg.errors import ConnectionTimeout
 from psycopg_pool import PoolTimeout
 
@@ -47,6 +47,7 @@ MESSAGES = {
 }
 TIMEOUT = "timeout"
 POOL_EXHAUSTED = "pool_exhausted"
+UNSUPPORTED = "unsupported"  # its version or encoding
 FAILED = "failed"  # the database answered, with an error that is not about itself
 
 
@@ -61,6 +62,8 @@ def outage_cause(error: BaseException) -> str:
         return outages.pool_cause() or POOL_EXHAUSTED
     if isinstance(error, ConnectionTimeout):
         return TIMEOUT
+    if isinstance(error, NotSupportedError):  # Django's: it has looked at the server
+        return UNSUPPORTED
     code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code is not None:
         return CAUSES.get(code, FAILED)
@@ -71,7 +74,8 @@ def outage_cause(error: BaseException) -> str:
 
 
 def is_outage(error: BaseException) -> bool:
-    return isinstance(error, OperationalError | InterfaceError) and outage_cause(error) != FAILED
+    kinds = OperationalError | InterfaceError | NotSupportedError
+    return isinstance(error, kinds) and outage_cause(error) != FAILED
 
 
 def describe_outage(error: BaseException) -> str:

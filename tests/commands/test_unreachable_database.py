@@ -5,10 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
+from django.db import connection
 
 from run import ROOT
+from tests import templates
 from tests.services import free_port
+
+CREATE = "CREATE DATABASE {} ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0"
 
 
 def manage(command: str, data_dir: Path, url: str) -> subprocess.Popen[str]:
@@ -46,3 +51,18 @@ def test_an_unusable_database_url_is_named(tmp_path: Path, end: str, told: str):
     assert "DATABASE_URL" in sentence
     assert told in sentence
     assert "hidden" not in sentence
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps text as Unicode")
+def test_a_database_that_does_not_keep_text_as_unicode_is_refused(tmp_path: Path) -> None:
+    name, url = f"ascii_{os.getpid()}", os.environ["DATABASE_URL"]
+    with psycopg.connect(templates.with_name(url, "postgres"), autocommit=True) as server:
+        server.execute(CREATE.format(name))
+        try:
+            process = manage("migrate", tmp_path, templates.with_name(url, name))
+            [sentence] = process.communicate()[1].splitlines()
+        finally:
+            server.execute(f"DROP DATABASE {name}")
+    assert process.returncode == 1
+    assert sentence.startswith("CommandError: The database did not answer (unsupported): ")
+    assert "encoding is SQL_ASCII, and has to be UTF8" in sentence

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.db import OperationalError
+from django.db import NotSupportedError, OperationalError
 from psycopg import OperationalError as PsycopgError
 from psycopg import errors
 from psycopg_pool import PoolTimeout
@@ -39,6 +39,7 @@ def raised_from(cause: Exception) -> OperationalError:
     (OperationalError('FATAL:  database "a" is not currently accepting connections'), "login_refused"),
     (OperationalError('FATAL:  permission denied for database "licensing"'), "permission_denied"),
     (OperationalError("connection refused"), "unreachable"),
+    (NotSupportedError("PostgreSQL 14 or later is required (found 12.3)."), "unsupported"),
     (raised_from(errors.ConnectionTimeout("connection timeout expired")), "timeout"),
 ])  # fmt: skip
 def test_an_error_has_its_cause(error, cause):

@@ -13,6 +13,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.backends.ddl_references import Statement
 from django.db.backends.postgresql import base, schema
 from django.db.backends.utils import CursorWrapper
+from django.db.utils import NotSupportedError as UnsupportedDatabase
 from psycopg import Connection, Cursor, NotSupportedError
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
@@ -91,6 +92,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(settings_dict, alias)
         if settings.DATABASE_POOLING == "transaction":
             self.execute_wrappers.append(limit_statement)
+
+    def check_database_version_supported(self) -> None:
+        """Check also that the database keeps text as Unicode: one made with the locale C takes any bytes for text.
+
+        Raises NotSupportedError. Django calls this for a process's first connection.
+        """
+        super().check_database_version_supported()
+        encoding = self.connection.info.parameter_status("server_encoding")
+        if encoding not in ("UTF8", None):  # None: a pooler does not tell
+            self.close()  # or the next query would use it, unchecked
+            raise UnsupportedDatabase(
+                f"The database's encoding is {encoding}, and has to be UTF8. Create it with "
+                "createdb --encoding UTF8 --template template0, and the same options as before."
+            )
 
     def get_new_connection(self, conn_params: dict[str, object]) -> Connection:
         pool: ConnectionPool | None = self.pool
