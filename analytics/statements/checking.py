@@ -163,6 +163,9 @@ def check_lines() -> Missing:
     entries, lines = LedgerEntry.objects.all(), StatementLine.objects.all()
     totals = add_up(Statement.objects.all(), "requester_id", "currency", "total")
     yield from compare(add_up(entries, "requester_id", "currency"), totals)
+    returned = ExpressionWrapper(-F("refunds"), output_field=AmountField())
+    refunds = add_up(Statement.objects.all(), "requester_id", "currency", returned)
+    yield from compare(add_up(entries.filter(IS_REFUND), "requester_id", "currency"), refunds)
     for subject in ("requester_id", "license_type", "content_id"):
         yield from compare(add_up(entries, subject, "currency"), add_up(lines, subject, "currency"))
 

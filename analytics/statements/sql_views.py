@@ -67,15 +67,15 @@ SELECT {{first_id}} AS id, account.id AS account_id, entry.requester_id, {{month
 FROM {OPEN_ENTRIES} AND {CHARGES}
 GROUP BY account.id, entry.requester_id, {{month}}, entry.currency, entry.type, entry.license_id, entry.license_type,
   entry.content_id, CASE WHEN entry.type <> 'usage' THEN entry.id END"""  # noqa: S608 - made of constants
-# Entries and changes of wallets in open months, by kind. No two tables share a kind. `lines` are those of OPEN_LINES,
-# which are counted here because their groups take longer than the sums.
+# Entries and changes of wallets in open months, by kind, refunds apart. No two tables share a kind. `lines` are those
+# of OPEN_LINES, which are counted here because their groups take longer than the sums.
 SUMS_BY_KIND = f"""
     SELECT account.id AS account_id, entry.requester_id, {{month}} AS month, entry.currency, {KIND} AS kind,
       sum(entry.amount) AS amount, count(*) AS entries,
       count(*) FILTER (WHERE {CHARGES} AND entry.type <> 'usage')
         + count(DISTINCT {{subject}}) FILTER (WHERE entry.type = 'usage') AS lines
     FROM {OPEN_ENTRIES}
-    GROUP BY 1, 2, 3, 4, 5
+    GROUP BY 1, 2, 3, 4, 5, entry.amount < 0
     UNION ALL
     SELECT account.id, entry.requester_id, {{month}}, wallet.unit, entry.type, sum(entry.amount), 0, 0
     FROM {OPEN_CREDIT}

@@ -162,7 +162,8 @@ class GrantSerializer(RowSerializer):
     paid = Price(
         required=False,
         allow_null=True,
-        help_text="What was paid for it: recorded as a payment with the grant. Needs `revenue:write`.",
+        help_text="What was paid for it: recorded as a payment with the grant, which settles no charge. Needs "
+        "`revenue:write`. What a wallet of money spends is charged: record what was paid for that by itself.",
     )
     voidedAt = Timestamp(read_only=True, allow_null=True)
     created = Timestamp(read_only=True)

@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.plans import epochs
+from analytics.ledger.services import adjust
 from analytics.payments.services import record_payment
 from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet
@@ -37,9 +38,10 @@ from operators.customers.balances import check_promise
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
     (RECORD, "paid: record the payment, too"),
-    (RECORDED, "paid: the payment or the charge is recorded already"),
+    (RECORDED, "paid: that is recorded already"),
     (GIFT, "a gift"),
 ]
+GIFT_TEXT = "Gift of credit"  # describes the credit note
 EFFECTS = ["The credit applies at once.", "A payment that is recorded is on this month's statement."]
 
 
@@ -64,13 +66,16 @@ class TopUpForm(forms.Form):
     )
 
     wallets: dict[str, Wallet]
+    may_charge: bool
 
     def clean(self) -> None:
-        """Ask for a price where one is needed, and only there."""
+        """Ask for a price where one is needed, and only there. A gift of money needs the right to record charges."""
         super().clean()
         cleaned = self.cleaned_data
         wallet = self.wallets.get(cleaned.get("wallet") or "")
         unit = wallet.unit if wallet else cleaned.get("wallet")
+        if cleaned.get("payment") == GIFT and unit != ACCESS and not self.may_charge:
+            self.add_error("payment", "A gift of money is a credit note, too. Your role does not include those.")
         needs_price = unit == ACCESS and cleaned.get("payment") == RECORD
         if needs_price and not cleaned.get("price"):
             self.add_error("price", "Enter what was paid for the accesses, or choose that it is recorded already.")
@@ -88,6 +93,7 @@ def top_up_confirmation(
     by_value = {form_value(book.wallet): book.wallet for book in books}
     holder = requester.current
     may_record = request.user.has_perm("analytics.add_payment")
+    may_charge = request.user.has_perm("analytics.add_ledgerentry")
     charged = charged_currencies(holder)
 
     def perform(fields: Values) -> str:
@@ -103,7 +109,7 @@ def top_up_confirmation(
         ],
         effects=EFFECTS,
         button="Top up",
-        form=form_class(holder, by_value, opens_wallets, may_record),
+        form=form_class(holder, by_value, opens_wallets, may_record=may_record, may_charge=may_charge),
         initial={
             "wallet": next(iter(by_value), next(iter(charged), holder.account.currency)),
             "payment": RECORD if may_record else RECORDED,
@@ -122,7 +128,7 @@ def charged_currencies(holder: Requester) -> list[str]:
 
 
 def form_class(
-    holder: Requester, wallets: dict[str, Wallet], opens_wallets: bool, may_record: bool
+    holder: Requester, wallets: dict[str, Wallet], opens_wallets: bool, *, may_record: bool, may_charge: bool
 ) -> type[TopUpForm]:
     """Return the form with the wallets to choose from. Without `may_record` no payment can be recorded."""
     choices: list[tuple[str, object]] = [(value, wallet_name(wallet)) for value, wallet in wallets.items()]
@@ -132,7 +138,7 @@ def form_class(
     fields: dict[str, forms.Field] = {"wallet": choice_field("Credit in", choices)}
     if not may_record:
         fields["payment"] = choice_field("It is", PAYMENTS[1:])
-    return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets})
+    return type("TopUpForm", (TopUpForm,), {**fields, "wallets": wallets, "may_charge": may_charge})
 
 
 def build_form_confirmation(
@@ -147,8 +153,13 @@ def build_form_confirmation(
             f"Licences of {holder} charge accesses in {', '.join(charged)}: credit in {unit} does not pay them."
         ]
     mend = "Void the payment, or the grant, to take it back."
-    if fields["payment"] != RECORD:
+    if fields["payment"] == GIFT and unit != ACCESS:
+        payment = f"A credit note of {added} is recorded, so that {holder} does not owe what it spends of the gift."
+        mend = f"To take it back, void the grant and charge {added}."
+    elif fields["payment"] != RECORD:
         payment = "No payment is recorded."
+        if unit != ACCESS:
+            payment += f" {holder} is charged for what it spends, in addition to its licence's price."
         mend = "Void the grant to take it back."
     elif fields["price"] is not None:
         price = in_full(fields["price"], fields["currency"])
@@ -214,6 +225,11 @@ def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, field
         return f"{fields['external_id']} was added before. Nothing was added now."
     if fields["price"] is not None and fields["currency"]:
         return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
+    if fields["payment"] == GIFT and wallet.unit != ACCESS:
+        check_promise(request, holder, wallet.unit, stored_now())
+        note = {"amount": -grant.amount, "currency": wallet.unit, "description": GIFT_TEXT}
+        adjust(wallet.account_id, {**note, "requester_id": holder.requester_id})
+        return f"{added} added, and a credit note of {added} recorded."
     if not records_payment:
         return f"{added} added."
     check_promise(request, holder, wallet.unit, stored_now())

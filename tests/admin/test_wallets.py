@@ -115,8 +115,28 @@ def test_an_operator_who_may_not_record_payments_tops_up_without_one(staff, sign
     rights = ("licensing.view_requester", "analytics.view_wallet", "analytics.change_wallet")
     client = sign_in(staff(*rights, accounts=[account]))
     assert "valid choice" in top_up(client, customer, wallet="USD", amount="5", payment="record").content.decode()
-    assert top_up(client, customer, wallet="USD", amount="5", payment="gift").status_code == 302
+    assert top_up(client, customer, wallet="USD", amount="5", payment="recorded").status_code == 302
+    refused = top_up(client, customer, wallet="USD", amount="5", payment="gift").content.decode()
+    assert "A gift of money is a credit note, too" in refused
+    assert Grant.objects.count() == 1
     assert not Payment.objects.exists()
+
+
+def test_what_is_spent_of_a_gift_is_not_owed(admin, api, customer):
+    price = {"amount": "0.1", "currency": "EUR"}
+    api.post("/v1/licenses", {"requesterId": "org_gift", "licenseType": "commercial", "pricePerAccess": price})
+    address = reverse("admin:licensing_requester_top_up", args=[Requester.objects.get(requester_id="org_gift").pk])
+    asked = submit(admin, address, wallet="EUR", amount="0.3", payment="gift")
+    assert "A credit note of 0.30 EUR is recorded" in asked.content.decode()
+    for _ in range(2):  # the second time, nothing is added
+        confirmed(admin, asked)
+    assert (Wallet.objects.get().balance, LedgerEntry.objects.get().amount) == (Decimal("0.3"), Decimal("-0.3"))
+    rule = {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["read"]}
+    policy = api.post("/v1/policies", {"name": "Licensed", "rules": [rule]})["id"]
+    item = api.post("/v1/content", {"title": "Item", "policyId": policy})["id"]
+    for _ in range(3):
+        assert api.post("/v1/access/check", {"contentId": item, "requester": "org_gift"})["allowed"]
+    assert (Wallet.objects.get().balance, Statement.objects.get().closing) == (0, 0)
 
 
 def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, customer):

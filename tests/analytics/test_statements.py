@@ -93,13 +93,16 @@ class World:
 
 
 def expected(entries):
-    """Compute the total, the number of decisions and the lines of each statement."""
-    of = defaultdict(lambda: {"total": Decimal(0), "decisions": 0, "lines": defaultdict(Decimal)})
+    """Compute the total, the refunds, the number of decisions and the lines of each statement."""
+    of = defaultdict(
+        lambda: {"total": Decimal(0), "refunds": Decimal(0), "decisions": 0, "lines": defaultdict(Decimal)}
+    )
     for entry in entries:
         month = entry.created.date().replace(day=1)
         one = of[entry.account_id, entry.requester_id, month, entry.currency]
         is_usage = entry.type == "usage"
         one["total"] += entry.amount
+        one["refunds"] += max(-entry.amount, 0) if entry.type == "adjustment" else 0
         one["decisions"] += is_usage
         by = (entry.license_id, entry.license_type, entry.content_id) if is_usage else entry.pk
         one["lines"][entry.type, by] += entry.amount
@@ -118,6 +121,7 @@ def check_against_ledger():
         assert requester_of(one.pk) == one.requester_id
         assert (one.total, one.decisions, one.lines) == (should["total"], should["decisions"], len(should["lines"]))
         assert one.licenses + (one.fees or 0) + one.usage + one.adjustments == one.total
+        assert one.refunds == should["refunds"]
         assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)
         balances[holder] = one.closing
         lines = StatementLine.objects.filter(
