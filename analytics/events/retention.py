@@ -24,9 +24,10 @@ before_removal = Signal()
 
 
 class Purged(NamedTuple):
-    """The partitions that were dropped, and the number of events that were deleted outside of them."""
+    """The partitions and months of the archive that were dropped, and the number of other events that were deleted."""
 
     partitions: list[str]
+    archived_months: list[str]
     events: int
 
 
@@ -38,12 +39,12 @@ def purge_events(before: datetime) -> Purged:
     month = month_start(before)
     with exclusive_maintenance():
         before_removal.send(AccessEvent, moment=month)
-        store_horizon(month)
+        archived = store_horizon(month)
         if has_partitions():
             dropped = drop_before(month)
             deleted = delete_in_batches(AccessEvent.objects.filter(pk__lt=first_decision_id(month)))
-            return Purged(dropped, deleted)
-        return Purged([], delete_in_batches(AccessEvent.objects.filter(created__lt=month)))
+            return Purged(dropped, archived, deleted)
+        return Purged([], archived, delete_in_batches(AccessEvent.objects.filter(created__lt=month)))
 
 
 def delete_in_batches(events: QuerySet[AccessEvent]) -> int:
@@ -55,13 +56,19 @@ def delete_in_batches(events: QuerySet[AccessEvent]) -> int:
     return deleted
 
 
-def store_horizon(month: datetime) -> None:
-    """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded."""
+def store_horizon(month: datetime) -> list[str]:
+    """Store the horizon before deleting, so that a rebuild does not treat purged events as never recorded.
+
+    Returns the months that the archive had from before it, such as `2026-01`.
+    """
     purged_until = horizon()
     EventHorizon.objects.update_or_create(
         pk=1, defaults={"begin": max(purged_until, month) if purged_until else month}
     )
-    ArchivedMonth.objects.filter(month__lt=month.date()).delete()  # the archive's own files go at its next run
+    purged = ArchivedMonth.objects.filter(month__lt=month.date())
+    months = sorted({f"{one:%Y-%m}" for one in purged.values_list("month", flat=True)})
+    purged.delete()  # the archive's own files go at its next run
+    return months
 
 
 def horizon() -> datetime | None:

@@ -236,7 +236,7 @@ def test_purged_months_are_gone_at_once(api, events, table):
     oldest = events[0].pk
     move_to_archive()
     assert api.get(f"{LIST}/{oldest}").status == 200
-    purge_events(datetime(2025, 12, 5, tzinfo=UTC))
+    assert purge_events(datetime(2025, 12, 5, tzinfo=UTC)).archived_months == ["2025-10", "2025-11"]
     assert api.get(f"{LIST}/{oldest}").status == 404
     assert api.get(LIST, sort="created")["data"][0]["created"] >= "2025-12-01"
     assert update_archive(NOW)[1] == 2

@@ -17,7 +17,7 @@ from licensing.access.tokens import signing
 from licensing.clients.services import authenticate
 from operators.login import second_factor, totp
 from tests import factories
-from tests.commands.calling import printed_json
+from tests.commands.calling import printed, printed_json
 
 pytestmark = pytest.mark.django_db
 NEW = sha256(b"another pepper").digest()
@@ -48,6 +48,16 @@ def test_keys_of_the_former_pepper_work_and_are_stored_anew_when_used(account, c
     assert find_key(ApiKey.objects.all(), used) is not None
     assert find_key(ApiKey.objects.all(), text) is None
     assert fault_of_database() is None
+
+
+def test_once_every_key_is_stored_anew_the_former_pepper_can_go(account, connect, change_pepper):
+    text = factories.key_text(account)
+    change_pepper()
+    assert printed("accept_pepper").endswith(
+        "1 keys have not been used with it. Keep API_KEY_PEPPER_PREVIOUS until they are.\n"
+    )
+    connect(text).get("/v1/accounts/me")
+    assert printed("accept_pepper").endswith("All keys have been used with it: remove API_KEY_PEPPER_PREVIOUS.\n")
 
 
 def test_only_keys_of_a_former_pepper_cost_a_second_query(account, change_pepper, monkeypatch):

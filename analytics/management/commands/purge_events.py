@@ -20,10 +20,15 @@ class Command(ServiceCommand):
     def perform(self, *, keep_days: int, **_: object) -> tuple[str, dict[str, object]]:
         if not 0 <= keep_days <= MAX_DAYS:
             raise CommandError(f"--keep-days takes 0 to {MAX_DAYS:,} days.")
-        partitions, events = purge_events(stored_now() - timedelta(days=keep_days))
-        if not has_partitions():
-            return f"Deleted {events} decisions.", {"deleted": events}
-        sentence = f"Dropped {', '.join(partitions) or 'no partition'}."
-        if events:
-            sentence += f" Deleted {events} decisions of the default partition."
-        return sentence, {"dropped": partitions, "deleted": events}
+        partitions, archived, events = purge_events(stored_now() - timedelta(days=keep_days))
+        result: dict[str, object] = {"deleted": events, "archivedMonths": archived}
+        if has_partitions():
+            result["dropped"] = partitions
+            sentence = f"Dropped {', '.join(partitions) or 'no partition'}."
+            if events:
+                sentence += f" Deleted {events} decisions of the default partition."
+        else:
+            sentence = f"Deleted {events} decisions."
+        if archived:
+            sentence += f" Of the archive, {', '.join(archived)}: the next archive_events deletes the files."
+        return sentence, result

@@ -51,7 +51,9 @@ class Command(ServiceCommand):
             f"The service starts with this API_KEY_PEPPER. {encrypted} stored secrets are encrypted with it; "
             f"{unreadable} cannot be read and have to be set again. "
         )
-        if settings.FORMER_PEPPERS:
+        if settings.FORMER_PEPPERS and not keys:
+            sentence += "All keys have been used with it: remove API_KEY_PEPPER_PREVIOUS."
+        elif settings.FORMER_PEPPERS:
             sentence += f"{keys} keys have not been used with it. Keep API_KEY_PEPPER_PREVIOUS until they are."
         else:
             sentence += f"Keys made with another one ({keys} at most) are refused."
