@@ -32,11 +32,13 @@ class OperatorSite(UnfoldAdminSite):
         """Return pages without a model; unfold puts them before the models' pages."""
         # Imported late: needs the models.
         from operators.navigation import pages_without_model  # noqa: PLC0415
+        from operators.overview.revenue_file import revenue_file  # noqa: PLC0415
         from operators.staff.time_zone import time_zone_page  # noqa: PLC0415
         from operators.suggestions import suggest  # noqa: PLC0415
 
         return [
             *pages_without_model(self),
+            path("revenue.csv", self.admin_view(revenue_file), {"site": self}, name="revenue_file"),
             path("suggest/", self.admin_view(suggest), {"site": self}, name="suggest"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("time-zone/", self.admin_view(time_zone_page), {"site": self}, name="time_zone"),

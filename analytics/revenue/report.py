@@ -19,7 +19,8 @@ from analytics.revenue.sums import Key, Sum, count_entries, names, sums_before_b
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day, midnight
 from kit.values.calendar import start_of_day
 
-TOP = 10
+TOP = 10  # requesters and items, unless more are asked for
+MOST_EARNERS = 10_000
 NO_TIER = "other"  # the key in byLicenseType for entries without a licence type
 BLANK_TIER = ""  # the key instead if a licence type is named "other"; no licence type can be blank
 DAYS_OF_A_MONTH = 30
@@ -115,9 +116,15 @@ def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedR
 
 
 def revenue_report(
-    accounts: Sequence[str], window: Window, currency: str, now: datetime, known: UnconvertedRevenue | None = None
+    accounts: Sequence[str],
+    window: Window,
+    currency: str,
+    now: datetime,
+    known: UnconvertedRevenue | None = None,
+    *,
+    top: int = TOP,
 ) -> RevenueReport:
-    """Build the report on these accounts (ids, at least one).
+    """Build the report on these accounts (ids, at least one), with the `top` requesters and items.
 
     `known` is the result of `unconverted_revenue`, if the caller has it. All figures come from one snapshot except the
     two top lists and the number of unconverted entries, which may include entries added a moment later.
@@ -160,8 +167,8 @@ def revenue_report(
         series=list(series.items()),
         by_day=dict(days),
         by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
-        by_requester=list_earners("requester", accounts, span, weights, currency),
-        by_content=list_earners("content", accounts, span, weights, currency),
+        by_requester=list_earners("requester", accounts, span, weights, currency, top),
+        by_content=list_earners("content", accounts, span, weights, currency, top),
         by_currency=dict(sorted(sum_by_currency(sums).items())),
         unconverted=unconverted_sums(accounts, window, left_out),
     )
@@ -199,9 +206,9 @@ def rates_for(sums: Sequence[Sum], currency: str) -> Rates:
 
 
 def list_earners(
-    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str
+    name: str, accounts: Sequence[str], span: RevenueSpan, weights: Weights, currency: str, count: int
 ) -> list[Earner]:
-    earned = top_earners(name, accounts, span, weights, currency, TOP)
+    earned = top_earners(name, accounts, span, weights, currency, count)
     shown = names(name, list(earned))
     earners = [Earner(key, *shown[key], amount) for key, amount in earned.items() if key in shown]
     return sorted(earners, key=lambda earner: (-earner.revenue, earner.id))

@@ -67,8 +67,8 @@ class RevenueReportSerializer(serializers.Serializer):
     summary = RevenueSummary()
     timeSeries = RevenueBucket(many=True, help_text="All buckets of the window, oldest first, including empty ones.")
     byLicenseType = serializers.DictField(child=Amount(), help_text=TIERS)
-    byRequester = PayingRequester(many=True, help_text="At most ten, by revenue, then by id.")
-    byContent = EarningContent(many=True, help_text="At most ten, by revenue, then by id.")
+    byRequester = PayingRequester(many=True, help_text="At most `top`, by revenue, then by id.")
+    byContent = EarningContent(many=True, help_text="At most `top`, by revenue, then by id.")
     byCurrency = BookedAmount(many=True, help_text="All entries, by the currency in which they were booked.")
     unconverted = UnconvertedAmount(
         many=True, help_text="Entries without an exchange rate. All figures except `byCurrency` leave them out."

@@ -11,9 +11,11 @@ from analytics import windows
 from analytics.ledger.due import book_charges
 from analytics.rates.conversion import check_currency
 from analytics.report_files import report_response
-from analytics.revenue.report import first_entry, revenue_report
+from analytics.revenue.report import MOST_EARNERS, TOP, first_entry, revenue_report
 from analytics.revenue.serializers import RevenueReportSerializer, present
+from kit.http.errors import InvalidRequest
 from kit.values.currencies import CURRENCIES
+from kit.values.suggestions import MAX_SHOWN
 
 CURRENCY = OpenApiParameter(
     "currency",
@@ -25,16 +27,29 @@ CURRENCY = OpenApiParameter(
         "currencies with rates are accepted."
     ),
 )
+EARNERS = OpenApiParameter(
+    "top",
+    {"type": "integer", "minimum": 1, "maximum": MOST_EARNERS, "default": TOP},
+    description="The number of requesters, and of items, that the report lists at most.",
+)
+
+
+def parse_top(text: str) -> int:
+    if not (
+        text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_EARNERS)) and 1 <= int(text) <= MOST_EARNERS
+    ):
+        raise InvalidRequest(f"Must be an integer from 1 to {MOST_EARNERS}, not {text[:MAX_SHOWN]!r}.", param="top")
+    return int(text)
 
 
 class RevenueViewSet(AccountViewSet):
     permissions_required = {"revenue": "analytics:read"}
-    query_parameters = windows.REVENUE.names | {"currency"}
+    query_parameters = windows.REVENUE.names | {"currency", "top"}
     exportable = {"revenue": "revenue-report"}
     heavy = frozenset({"revenue"})
     serializer_class = RevenueReportSerializer
 
-    @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY])
+    @extend_schema(summary="Get revenue analytics", parameters=[*windows.REVENUE.documented(), CURRENCY, EARNERS])
     @action(detail=False)
     def revenue(self, request: Request) -> HttpResponseBase:
         """Exact: includes every ledger entry, until `As-Of` if the reply has it.
@@ -45,8 +60,9 @@ class RevenueViewSet(AccountViewSet):
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))
+        top = parse_top(request.query_params.get("top", str(TOP)))
 
         def report() -> dict[str, object]:
-            return present(revenue_report(accounts, window, currency, now), window)
+            return present(revenue_report(accounts, window, currency, now, top=top), window)
 
         return report_response(request, self.exportable["revenue"], RevenueReportSerializer, report)

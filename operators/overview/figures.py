@@ -41,6 +41,7 @@ class RevenueFigures(Struct, frozen=True):
     requesters: list[BarRow]
     sole_currency: str  # the only one in use, if amounts in it have no exchange rate; otherwise empty
     sole_currency_link: str
+    file_link: str
 
 
 class Ranked(NamedTuple):
@@ -131,6 +132,7 @@ def revenue_figures(
         requesters=ranking(choice, Requester, requesters),
         sole_currency=sole_currency,
         sole_currency_link=f"{reverse('admin:index')}?{urlencode(choice.query(currency=sole_currency))}",
+        file_link=f"{reverse('admin:revenue_file')}?{urlencode(choice.query())}",
     )
 
 

@@ -1,5 +1,8 @@
+import csv
 import html
+import io
 import re
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -47,6 +50,19 @@ def test_usage_and_revenue_are_those_of_the_api(admin, api, busy):
         assert [line[-1] for line in rows(shown, "tiers")] == [
             f"{amount:.2f}" for amount in report["byLicenseType"].values()
         ], period
+
+
+def test_the_file_of_revenue_has_each_customer_and_item_and_the_figures_of_the_page(admin, account, sign_in, staff):
+    for number_ in range(11):
+        entry = {"requester": ledger.requester(account, f"org_{number_:02}"), "content": factories.content(account)}
+        ledger.add(account, "1.25", occurred_at=timezone.now(), **entry)
+    shown = page(admin, period="month")
+    link = html.unescape(re.search(r'href="([^"]+)" download>Download as CSV', shown.content.decode()).group(1))
+    text = b"".join(admin.get(link).streaming_content).decode("utf-8-sig")
+    found = list(csv.DictReader(io.StringIO(text)))
+    assert Counter(row["list"] for row in found) >= Counter(summary=1, byRequester=11, byContent=11, byLicenseType=1)
+    assert float(found[0]["total"]) == number(shown, "revenue-total") == 13.75
+    assert sign_in(staff("analytics.view_accessevent", accounts=[account])).get(link).status_code == 403
 
 
 def counted(client, reply, name):

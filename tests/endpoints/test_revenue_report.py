@@ -213,6 +213,12 @@ def test_the_lists_have_the_ten_best_equals_by_id(api, account):
     body = report(api)
     assert [one["id"] for one in body["byContent"]] == [items[11], *items[:9]]
     assert [one["id"] for one in body["byRequester"]] == ["org_11", *(f"org_{n:02}" for n in range(9))]
+    for period in ("30d", "year", "all"):
+        assert [one["id"] for one in report(api, top=10_000, period=period)["byContent"]] == [items[11], *items[:11]]
+    assert [one["id"] for one in report(api, top=1)["byRequester"]] == ["org_11"]
+    for top in ("0", "10001", "-1", "ten", "1.5", "²", "1" * 5_000):
+        reply = api.get("/v1/analytics/revenue", top=top)
+        assert (reply.status, reply.error["param"]) == (400, "top"), top
 
 
 def test_a_month_is_projected_from_the_days_that_have_elapsed(api, account):

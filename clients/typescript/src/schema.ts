@@ -1528,7 +1528,7 @@ export interface components {
             expiresAt: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId: string | null;
-            /** @description What was paid for it: recorded as a payment with the grant. Needs `revenue:write`. */
+            /** @description What was paid for it: recorded as a payment with the grant, which settles no charge. Needs `revenue:write`. What a wallet of money spends is charged: record what was paid for that by itself. */
             paid: components["schemas"]["Price"] | null;
             /**
              * Format: date-time
@@ -1557,7 +1557,7 @@ export interface components {
             expiresAt?: string | null;
             /** @description The publisher's own id of the item, unique in the account. */
             externalId?: string | null;
-            /** @description What was paid for it: recorded as a payment with the grant. Needs `revenue:write`. */
+            /** @description What was paid for it: recorded as a payment with the grant, which settles no charge. Needs `revenue:write`. What a wallet of money spends is charged: record what was paid for that by itself. */
             paid?: components["schemas"]["PriceRequest"] | null;
         };
         /** @description A licence that the service holds for the requester and the item. */
@@ -3479,9 +3479,9 @@ export interface components {
             byLicenseType: {
                 [key: string]: string;
             };
-            /** @description At most ten, by revenue, then by id. */
+            /** @description At most `top`, by revenue, then by id. */
             byRequester: components["schemas"]["PayingRequester"][];
-            /** @description At most ten, by revenue, then by id. */
+            /** @description At most `top`, by revenue, then by id. */
             byContent: components["schemas"]["EarningContent"][];
             /** @description All entries, by the currency in which they were booked. */
             byCurrency: components["schemas"]["BookedAmount"][];
