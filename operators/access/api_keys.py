@@ -94,7 +94,7 @@ class ApiKeyAdmin(FindKey, SecretAdmin[ApiKey]):
     )
     add_fieldsets = ((None, {"fields": ("account", "name", "type", "permissions", *CHANGEABLE[1:])}),)
     fields = (
-        *CHANGEABLE, "identifier", "account", "status", "attention", "type", "prefix", "may", "created_at",
+        *CHANGEABLE, "identifier", "account", "state", "attention", "type", "prefix", "may", "created_at",
         "last_used", "refused_proxy", "changes", "decisions", "revoked_at",
     )  # fmt: skip
     words_instead = {
@@ -227,10 +227,6 @@ class ApiKeyAdmin(FindKey, SecretAdmin[ApiKey]):
     def state(self, key: ApiKey) -> tuple[str, str]:
         state = key_states.key_state(key, timezone.now())
         return state.value, state.label
-
-    @display(description="State")
-    def status(self, key: ApiKey) -> str:
-        return key_states.key_state(key, timezone.now()).label
 
     @display(description="Attention", label={"attention": "warning"})
     def badge(self, key: ApiKey) -> tuple[str, str] | None:

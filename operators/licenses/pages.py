@@ -87,7 +87,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
     optional = frozenset({"starts_at"})
     add_fieldsets = ((None, {"fields": ("account", "requester_own_id", "requester_name")}), *TERMS, QUOTA)
     fieldsets = (
-        (None, {"fields": ("identifier", "external_id", "account", "holder", "status_now")}),
+        (None, {"fields": ("identifier", "external_id", "account", "holder", "state")}),
         *TERMS,
         ("Since", {"fields": ("next_fee", "own_credit", "created_at", "updated_at", "revoked", "in_ledger")}),
     )
@@ -221,10 +221,6 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
 
     @display(description="State", label={"active": "success", "expired": "default", "revoked": "danger"})
     def state(self, license_: License) -> str:
-        return license_.state(timezone.now())
-
-    @display(description="State")
-    def status_now(self, license_: License) -> str:
         return license_.state(timezone.now())
 
     @display(description="Customer")

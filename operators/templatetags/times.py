@@ -13,10 +13,14 @@ register = template.Library()
 
 @register.filter
 def contents(field: UnfoldAdminReadonlyField) -> str:
-    """Return what a read-only field of a form shows."""
-    _, _, value = field.resolved_field or (None, None, None)
+    """Return what a read-only field of a form shows: for columns of lists, too, what the list says."""
+    _, attribute, value = field.resolved_field or (None, None, None)
     if isinstance(value, datetime):
         return shown_time(value)
+    if value is None or value == "":
+        return getattr(attribute, "empty_value_display", field.contents())
+    if isinstance(value, tuple):  # a label's kind and text
+        return str(value[1])
     return field.contents()
 
 

@@ -14,7 +14,8 @@ from analytics.wallets.burn_down import burn_down
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
-from tests.admin.forms import confirmed, form_values, submit
+from tests.admin.forms import confirmed, form_values, html_of, submit
+from tests.admin.markup import words_of
 
 ADD = reverse("admin:analytics_wallet_add")
 PAY = reverse("admin:analytics_payment_add")
@@ -442,3 +443,13 @@ def test_voiding_the_payment_of_credit_says_which_refunds_stay(admin, api, accou
         said
     )
     assert change_url(Wallet.objects.get()) in said
+
+
+def test_the_page_of_a_payment_says_its_kind_what_it_paid_for_and_whether_it_is_void(admin, account):
+    valid, void = factories.payment(account, 500), factories.payment(account, 400)
+    void_payment(void, "Typing error")
+    for payment, kind, voided in ((valid, "payment", "Voided no"), (void, "void payment", "Typing error")):
+        shown = " ".join(words_of(html_of(admin, change_url(payment))).split())
+        assert f"Kind {kind} Amount" in shown
+        assert "Paid for charges" in shown
+        assert voided in shown
