@@ -24,9 +24,10 @@ from kit.values.amounts import from_millionths, to_millionths
 from kit.values.currencies import in_full
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
-IS_SINGLE = Q(type=EntryType.FEE) | Q(
-    type=EntryType.ADJUSTMENT, amount__gt=0, fee__isnull=True, decision__isnull=True, license__isnull=True
-)
+IS_POSITIVE = Q(type=EntryType.ADJUSTMENT, amount__gt=0)
+NAMES_NO_OTHER = Q(fee__isnull=True, decision__isnull=True, license__isnull=True)
+IS_SINGLE = Q(type=EntryType.FEE) | (IS_POSITIVE & NAMES_NO_OTHER)
+IS_ADDED = IS_POSITIVE & ~NAMES_NO_OTHER  # to a charge: it undoes a refund, or charges more
 ZERO = Decimal(0)
 
 
@@ -75,10 +76,22 @@ class Charge(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """The amounts of a charge in one currency; `refunded` is positive."""
+    """The amounts of a charge in one currency: what it booked, what adjustments added later, and what refunds gave
+    back, which is positive.
+    """
 
-    charged: Decimal = ZERO
+    booked: Decimal = ZERO
+    added: Decimal = ZERO
     refunded: Decimal = ZERO
+
+    @property
+    def charged(self) -> Decimal:
+        return self.booked + self.added
+
+    @property
+    def original(self) -> Decimal:
+        """What was charged before corrections, or by adjustments only."""
+        return self.booked or self.added
 
     @property
     def refundable(self) -> Decimal:
@@ -129,11 +142,17 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     single = Case(When(IS_SINGLE, then=F("id")), default=F("fee_id"))
     groups = entries.order_by().annotate(single=single).values_list("single", "decision_id", "license_id", "currency")
     by_charge: Balances = {}
-    for *names, currency, total, refunds in groups.annotate(Sum("amount"), refunds=Sum("amount", filter=IS_REFUND)):
-        refunded = -(refunds or ZERO)
+    sums = {
+        "booked": Sum("amount", filter=~(IS_REFUND | IS_ADDED)),
+        "added": Sum("amount", filter=IS_ADDED),
+        "refunds": Sum("amount", filter=IS_REFUND),
+    }
+    for *names, currency, booked, added, refunds in groups.annotate(**sums):
         if (charge := named_first(*names)) is not None:
             former = by_charge.get((charge, currency), Balance())
-            by_charge[charge, currency] = Balance(former.charged + total + refunded, former.refunded + refunded)
+            by_charge[charge, currency] = Balance(
+                former.booked + (booked or ZERO), former.added + (added or ZERO), former.refunded - (refunds or ZERO)
+            )
     return by_charge
 
 
@@ -187,9 +206,11 @@ def check_refund(refund: LedgerEntry) -> None:
 
 def too_much(charge: Charge, currency: str, balance: Balance) -> ValidationFailed:
     """Return the error for a refund that exceeds what is left, which it names."""
-    left, charged, refunded = (
-        in_full(amount, currency) for amount in (balance.refundable, balance.charged, balance.refunded)
+    left, charged, added, refunded = (
+        in_full(amount, currency) for amount in (balance.refundable, balance.original, balance.added, balance.refunded)
     )
+    if balance.booked and balance.added:
+        charged = f"{charged} and later {added} more"
     return ValidationFailed(
         f"At most {left} can be refunded. {charge.name} was charged {charged}, of which {refunded} was refunded.",
         param="amount",

@@ -159,7 +159,9 @@ class LedgerAdmin(
         what = f"licence of type {entry.license_type}" if entry.license_type else in_full(entry.amount, entry.currency)
         if entry.type == EntryType.FEE:
             what = f"fee of the {what}"
-        if entry.content is not None:
+        elif is_single(entry):
+            what = entry.description or what
+        elif entry.content is not None:
             what = entry.content.title
         return f"{what}, {entry.occurred_at.astimezone(entry.account.zone):%Y-%m-%d %H:%M %Z}"
 

@@ -40,8 +40,9 @@ class RefundableCharge(NamedTuple):
     def in_words(self) -> str:
         """Return text such as "0.03 USD of 0.05 USD is left to refund"."""
         balance = self.balance
-        refundable, charged = (in_full(amount, self.currency) for amount in (balance.refundable, balance.charged))
-        return f"{refundable} of {charged} is left to refund"
+        charged = max(balance.original, balance.refundable)  # adjustments may have charged more
+        refundable, charged_in_full = (in_full(amount, self.currency) for amount in (balance.refundable, charged))
+        return f"{refundable} of {charged_in_full} is left to refund"
 
     def refunds(self) -> SafeString:
         """List the latest refunds with links, and what is left."""

@@ -11,7 +11,8 @@ from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
 from operators.customers import ledger as ledger_admin
 from tests import factories, ledger
-from tests.admin.forms import form_values
+from tests.admin.forms import form_values, html_of
+from tests.admin.markup import words_of
 from tests.admin.racing import meeting
 from tests.lock_waits import at_once
 
@@ -94,6 +95,20 @@ def test_a_charge_of_ones_own_is_refunded_from_the_customer_and_undone_from_the_
     assert link in admin.get(change_url(given_back)).content.decode()
     values = form_values(admin.get(admin.get(link).headers["Location"]).content.decode())
     assert (values["of_fee"], values["currency"]) == ([sold.pk], ["EUR"])
+    assert ">Set-up</a>" in page
+    assert given_back.description.startswith("Refund: Set-up, 20")
+
+
+def test_after_an_undone_refund_the_charge_is_shown_as_it_was(admin, account, charged):
+    held, customer = charged["license"], charged["license"].requester
+    price = LedgerEntry.objects.get(type="license")
+    book(admin, held, amount="20")
+    ledger.add(account, "20", currency="EUR", requester=customer, license=held)
+    page = words_of(html_of(admin, reverse("admin:licensing_requester_refund", args=[customer.pk])))
+    assert "100.00 EUR 100.00 EUR Refund" in " ".join(page.split())
+    assert "100.00 EUR of 100.00 EUR is left to refund." in html_of(admin, change_url(price))
+    ledger.add(account, "5", currency="EUR", requester=customer, license=held)
+    assert "105.00 EUR of 105.00 EUR is left to refund." in html_of(admin, change_url(price))
 
 
 def test_the_reason_of_a_refund_has_room_for_the_longest_title(admin, api, account, charged):

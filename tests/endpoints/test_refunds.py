@@ -111,6 +111,14 @@ def test_only_a_sale_added_to_a_licence_without_a_price_can_be_refunded(account,
     assert "At most 0.00 EUR" in refused(refund("-10", "EUR", licenseId=free.pk))
 
 
+def test_an_amount_above_the_rest_of_an_undone_refund_names_the_charge_as_it_was(refund, held):
+    assert refund("-20", "EUR", licenseId=held.pk).status == 201
+    assert refund("20", "EUR", licenseId=held.pk).status == 201
+    said = refused(refund("-101", "EUR", licenseId=held.pk))
+    assert "At most 100.00 EUR can be refunded." in said
+    assert "was charged 100.00 EUR and later 20.00 EUR more, of which 20.00 EUR was refunded." in said
+
+
 def test_a_charge_shows_its_refunded_and_remaining_amounts(api, refund, charge):
     about, amount, currency = charge
     entry = api.get("/v1/revenue", **{"type[ne]": "adjustment", "currency": currency})["data"][0]

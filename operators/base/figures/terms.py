@@ -97,6 +97,8 @@ def covering_licenses(item: Content) -> QuerySet[License]:
 def describe_charge(entry: LedgerEntry) -> str:
     if entry.type == EntryType.FEE:
         return f"Fee of the licence {entry.license_type}"
+    if entry.type == EntryType.ADJUSTMENT:
+        return entry.description or "Charge"
     if entry.decision_id is None:
         return f"Price of the licence {entry.license_type}"
     return f"Access to {entry.content.title}" if entry.content is not None else "Access to a deleted item"
