@@ -3,13 +3,16 @@
 from typing import ClassVar
 
 from django import forms
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from analytics.ledger.refunds import KINDS, Charge, refunds_of
 from analytics.ledger.serializers import AdjustmentSerializer
-from analytics.models import LedgerEntry, WalletEntry
+from analytics.models import Grant, LedgerEntry, WalletEntry
 from kit.values import ids
 from kit.values.currencies import in_full
 from operators.base.fields import AmountField, CurrencyField, text_field
+from operators.base.links import link_to
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField, time_in_words
 from operators.customers.balances import balance_afterwards, balance_in
@@ -110,6 +113,22 @@ def earlier_refunds(charged: RefundableCharge, saved: LedgerEntry) -> list[str]:
         return []
     amount = in_full(-latest.amount, latest.currency)
     return [f"{amount} of this charge was refunded already on {time_in_words(latest.created)}."]
+
+
+def returned_credit(saved: LedgerEntry) -> list[SafeString]:
+    """Warn of credit that refunds of the decision returned to a wallet: undoing one does not take it back."""
+    if saved.amount < 0 or saved.decision_id is None:
+        return []
+    entries = WalletEntry.objects.filter(decision=saved.decision_id, type="refund", wallet__unit=saved.currency)
+    refunds = Grant.objects.filter(pk__in=entries.values("grant"), ended_at=None, remaining__gt=0)
+    return [
+        format_html(
+            "{} that a refund of this access returned stay as credit in {}. To take them back, void the grant there.",
+            in_full(grant.remaining, saved.currency),
+            link_to(grant.wallet, "its wallet"),
+        )
+        for grant in refunds.select_related("wallet").order_by("pk")
+    ]
 
 
 def was_prepaid(saved: LedgerEntry) -> bool:

@@ -48,6 +48,7 @@ from operators.customers.adjustment_form import (
     adjustment_title,
     earlier_refunds,
     owed_in_words,
+    returned_credit,
     was_prepaid,
 )
 from operators.customers.balances import booking_in_words, check_promise
@@ -199,7 +200,7 @@ class LedgerAdmin(
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
-            warnings=[] if refunded is None else earlier_refunds(refunded, saved),
+            warnings=returned_credit(saved) if refunded is None else earlier_refunds(refunded, saved),
             promised_at=saved.created,
         )
 

@@ -11,7 +11,7 @@ from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
 from operators.customers import ledger as ledger_admin
 from tests import factories, ledger
-from tests.admin.forms import form_values, html_of
+from tests.admin.forms import form_values, html_of, submit
 from tests.admin.markup import words_of
 from tests.admin.racing import meeting
 from tests.lock_waits import at_once
@@ -171,7 +171,9 @@ def test_the_form_says_what_is_left_and_the_question_what_will_be(admin, charged
 
 
 @pytest.mark.parametrize("prepaid", [True, False])
-def test_the_question_says_whether_the_refund_returns_to_a_wallet(admin, api, account, prepaid):
+def test_the_question_says_whether_a_refund_returns_to_a_wallet_and_stays_there_once_undone(
+    admin, api, account, prepaid
+):
     held = factories.license(account, per_access="0.05")
     if prepaid:
         factories.wallet(account, requester_id=held.requester.requester_id)
@@ -180,6 +182,10 @@ def test_the_question_says_whether_the_refund_returns_to_a_wallet(admin, api, ac
     address = refund(admin, AccessEvent.objects.get())
     asked = admin.post(address, {**form_values(admin.get(address).content.decode()), "_save": "Save"}).content.decode()
     assert ("returns to the wallet that paid" in asked) is prepaid
+    refunded = book(admin, AccessEvent.objects.get())
+    undo = admin.get(reverse("admin:analytics_ledgerentry_adjust", args=[refunded.pk])).headers["Location"]
+    asked = submit(admin, undo, amount="0.05").content.decode()
+    assert ("0.05 USD that a refund of this access returned stay as credit in" in asked) is prepaid
 
 
 @pytest.mark.django_db(transaction=True)
