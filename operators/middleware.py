@@ -15,6 +15,7 @@ from kit.http.error_pages import error_page
 from kit.http.error_replies import as_api_error
 from kit.statement_timeout import was_ended
 from operators.access.key_pages import drop_query
+from operators.base.links import viewer
 from operators.login.session_end import ADMIN_PATH
 from operators.staff.time_zone import operator_zone
 
@@ -73,6 +74,7 @@ class OperatorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with acting_as(SYSTEM):
+            viewer.set(None)
             return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: object, args: object, kwargs: object) -> HttpResponse | None:
@@ -83,6 +85,7 @@ class OperatorMiddleware:
             return drop_query(request)
         if request.user.is_authenticated:
             current_actor.set(operator_actor(request))
+            viewer.set(request.user)
         return None
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

@@ -1,12 +1,17 @@
 """Links within the admin."""
 
+from contextvars import ContextVar
 from urllib.parse import urlencode
 
+from django.contrib.auth import get_permission_codename
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from msgspec import Struct
+
+viewer: ContextVar[User | AnonymousUser | None] = ContextVar("viewer", default=None)  # the operator who sees the links
 
 
 class Option(Struct, frozen=True):
@@ -28,9 +33,23 @@ def list_url(model: type[Model], **filters: str) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist") + query
 
 
+def may_open(model: type[Model]) -> bool:
+    """Whether the operator may open the pages of the model's objects."""
+    user, meta = viewer.get(), model._meta
+    names = (f"{meta.app_label}.{get_permission_codename(action, meta)}" for action in ("view", "change"))
+    return user is None or any(user.has_perm(name) for name in names)
+
+
 def link_to(obj: Model, text: object = None) -> SafeString:
-    """Return a link to an object's page, by default with its name."""
+    """Return a link to an object's page, by default with its name; only the text to those who may not open it."""
+    if not may_open(type(obj)):
+        return format_html("{}", text or obj)
     return text_link(change_url(obj), text or obj)
+
+
+def link_to_list(model: type[Model], text: str, **filters: str) -> SafeString:
+    """Return a link to a filtered list; only the text to those who may not open it."""
+    return text_link(list_url(model, **filters), text) if may_open(model) else format_html("{}", text)
 
 
 def text_link(url: str, text: object) -> SafeString:

@@ -14,9 +14,9 @@ from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present
 from licensing.policies.decision import Reason, effective_mode
 from licensing.policies.describe_rule import RuleJson, describe_rule
-from licensing.policies.models import PolicyRevision
+from licensing.policies.models import Policy, PolicyRevision
 from licensing.policies.modes import Mode
-from operators.base.links import change_url, list_url
+from operators.base.links import change_url, list_url, may_open
 from operators.base.model_admin import ScopedAdmin
 from operators.policies.descriptions import rule_name
 from operators.policies.trial import DecisionSide, build_side
@@ -103,7 +103,7 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
 def link_to_policy(event: AccessEvent) -> str:
     """Return a link to the policy's current rules if they are unchanged, otherwise to that version."""
     policy = event.policy
-    if policy is None or policy.deleted_at:
+    if policy is None or policy.deleted_at or not may_open(Policy):
         return ""
     if policy.version == event.policy_version:
         return f"{change_url(policy)}#rules"

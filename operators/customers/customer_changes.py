@@ -28,7 +28,7 @@ from licensing.requesters.services import customers_named
 from operators.base.fields import is_untouched, text_field
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.forms.confirmed_form import FormConfirmation
-from operators.base.links import list_url, text_link
+from operators.base.links import link_to_list, list_url
 from operators.base.lists import right
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ScopedAdmin
@@ -144,7 +144,7 @@ def going_fees(requester: Requester) -> list[SafeString]:
     fees = coming_fees(requester)
     if fees == "none":
         return []
-    licenses = text_link(list_url(License, requester__id__exact=str(requester.pk)), "the licences")
+    licenses = link_to_list(License, "the licences", requester__id__exact=str(requester.pk))
     return [format_html(FEES_GO_ON, fees, licenses)]
 
 
@@ -248,7 +248,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
     def erase(self, request: HttpRequest, requester: Requester) -> Confirmation:
         held = obligations(requester, timezone.now())
 
-        statements = text_link(list_url(Statement, requester__id__exact=str(requester.pk)), "statements")
+        statements = link_to_list(Statement, "statements", requester__id__exact=str(requester.pk))
 
         def perform(_fields: object = None) -> str:
             erased = erasure.begin_erasure(requester)

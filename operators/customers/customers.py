@@ -10,6 +10,7 @@ from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import linebreaksbr
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -31,7 +32,7 @@ from operators.base.figures.recent import RecentFigures, filled_in, latest_decis
 from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.links import link_to, list_url, with_copy_button
+from operators.base.links import link_to, list_url, may_open, with_copy_button
 from operators.base.lists import TotalledList, right, time_column
 from operators.base.pages import EmptyState
 from operators.base.searching import find_requesters
@@ -212,6 +213,8 @@ class RequesterAdmin(
     def figures(self, request: HttpRequest, requester: Requester, now: datetime) -> dict[str, object]:
         shown = super().figures(request, requester, now)
         who = {"Customer": str(requester), "Own id": requester.requester_id, "E-mail": requester.email or "not known"}
+        if requester.metadata.get("address"):
+            who["Address"] = linebreaksbr(requester.metadata["address"])
         if request.user.has_perm("analytics.view_wallet"):
             who["Credit"] = self.credit_in_wallets(requester)
         if request.user.has_perm("analytics.view_statement"):
@@ -276,7 +279,8 @@ class RequesterAdmin(
             (Payment, "Payments"),
             (Statement, "Statements"),
         )
-        rows = ((list_url(model, requester__id__exact=str(requester.pk)), name) for model, name in models)
+        shown = {"requester__id__exact": str(requester.pk)}
+        rows = ((list_url(model, **shown), name) for model, name in models if may_open(model))
         return format_html_join(" · ", '<a class="text-link" href="{}">{}</a>', rows)
 
 

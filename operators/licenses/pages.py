@@ -28,7 +28,7 @@ from operators.base.figures.terms import access_price_text, fee_text, price_text
 from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
-from operators.base.links import change_url, list_url, text_link
+from operators.base.links import change_url, link_to, list_url, text_link
 from operators.base.lists import column, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
@@ -225,8 +225,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
 
     @display(description="Customer")
     def holder(self, license_: License) -> str:
-        requester = license_.requester
-        return format_html("{} ({})", text_link(change_url(requester), requester), requester.requester_id)
+        return format_html("{} ({})", link_to(license_.requester), license_.requester.requester_id)
 
     @display(description="Quota or credit of its own", empty_value="none")
     def own_credit(self, license_: License) -> str | None:

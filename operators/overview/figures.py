@@ -19,7 +19,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.charts import Chart, Column, Row, decisions_chart, share
 from operators.base.figures.choice import BarRow, FigureSelection, denial_rows, window_filter
 from operators.base.figures.terms import minor_units
-from operators.base.links import list_url
+from operators.base.links import list_url, may_open
 
 
 class UsageFigures(Struct, frozen=True):
@@ -89,7 +89,7 @@ def ranking(choice: FigureSelection, model: type[Content | Requester], rows: Seq
             name=row.name or row.id,
             figure=row.figure,
             share=share(row.value, rows[0].value),
-            link=list_url(model, q=row.id, **choice.account_filter),
+            link=list_url(model, q=row.id, **choice.account_filter) if may_open(model) else "",
             hint=row.id if model is Requester else "",
             figure_link=row.figure_link,
         )

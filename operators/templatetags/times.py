@@ -3,9 +3,11 @@
 from datetime import datetime
 
 from django import template
+from django.db.models import Model
 from django.utils.safestring import SafeString
 from unfold.fields import UnfoldAdminReadonlyField
 
+from operators.base.links import may_open
 from operators.base.times import TO_DAY, TO_MINUTE, TO_SECOND, shown_time
 
 register = template.Library()
@@ -21,6 +23,8 @@ def contents(field: UnfoldAdminReadonlyField) -> str:
         return getattr(attribute, "empty_value_display", field.contents())
     if isinstance(value, tuple):  # a label's kind and text
         return str(value[1])
+    if isinstance(value, Model) and not may_open(type(value)):
+        return str(value)
     return field.contents()
 
 

@@ -6,8 +6,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import AccessEvent, ExchangeRate, Statement
+from analytics.models import AccessEvent, ExchangeRate, Payment, Statement
 from analytics.usage import subject_usage
+from licensing.requesters import services
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
@@ -40,6 +41,15 @@ def test_the_page_leads_with_who_it_is_its_balance_and_last_access(admin, api, a
         assert shown in html
     for name in ("issue_license", "edit", "statement", "merge", "erase"):
         assert button(acme, name) in html
+
+
+def test_whoever_may_view_a_customer_sees_its_address_and_links_only_to_pages_that_open(sign_in, staff, account, acme):
+    services.update_requester(acme, {"metadata": {"address": "Kai 1\n20457 <Hamburg>"}})
+    client = sign_in(staff("licensing.view_requester", "analytics.view_payment", accounts=[account]))
+    html = html_of(client, change_url(acme))
+    assert "Kai 1<br>20457 &lt;Hamburg&gt;" in html
+    filters = {"requester__id__exact": str(acme.pk)}
+    assert [list_url(model, **filters) in html for model in (Payment, AccessEvent, Statement)] == [True, False, False]
 
 
 def test_a_customer_with_many_decisions_shows_the_outcomes_that_are_counted(

@@ -1,10 +1,16 @@
+import re
+
 import pytest
-from django.urls import reverse
+from django.contrib.admin.utils import quote
+from django.urls import Resolver404, resolve, reverse
 
 from licensing.requesters.models import Requester
 from operators import navigation
 from operators.base.links import change_url
 from tests import factories
+from tests.admin.every_page import models, newest_of
+from tests.admin.forms import html_of
+from tests.admin.test_markup import fill
 
 
 @pytest.fixture
@@ -58,3 +64,34 @@ def test_the_sidebar_lists_the_pages_that_one_right_opens(reader):
             address = reverse(f"admin:{page.name}")
             opens = client.get(address).status_code == 200
             assert (right, page.title, f'href="{address}"' in html) == (right, page.title, opens)
+
+
+LINK = re.compile(r'<a\b[^>]*\bhref="(/admin/[^"#?]*)')
+NO_ROLE_HAS = ("auth.view_user", "auth.view_group")
+
+
+def test_pages_link_to_no_page_that_their_readers_may_not_open(reader, account, api):
+    fill(api, account)
+    rights = {name: f"{model._meta.app_label}.view_{model._meta.model_name}" for name, model in models().items()}
+    closed = []
+    for name, right in rights.items():
+        newest = newest_of(models()[name])
+        if right in NO_ROLE_HAS or newest is None:
+            continue
+        client = reader(right)
+        for address in (reverse("admin:index"), reverse(f"admin:{name}change", args=[quote(newest)])):
+            closed += [
+                (right, address, link)
+                for link in LINK.findall(html_of(client, address))
+                if needed(link, rights) - {right}
+            ]
+    assert closed == []
+
+
+def needed(link, rights):
+    """Return the right that a link to a list or to an object's page needs, if it is one."""
+    try:
+        page = resolve(link).url_name
+    except Resolver404:
+        return set()
+    return {right for name, right in rights.items() if page in (f"{name}change", f"{name}changelist")}
