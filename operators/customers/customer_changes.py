@@ -15,9 +15,11 @@ from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.models import Account
 from accounts.plans import epochs
-from analytics.models import Statement, Wallet
+from analytics.models import Payment, Statement, Wallet
+from analytics.payments.models import PaymentKind
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
+from kit.values.currencies import in_full
 from kit.values.metadata import MAX_TEXT
 from licensing.customers import erasure, merging
 from licensing.licenses.models import License
@@ -157,6 +159,12 @@ def what_it_has(requester: Requester) -> str:
     return f"{requester} ({requester.requester_id}): {listed}"
 
 
+def transfers_from(requester: Requester) -> list[Payment]:
+    """Return the payouts by which merges took money from the customer."""
+    payouts = Payment.objects.filter(account=requester.account_id, requester=requester, kind=PaymentKind.PAYOUT)
+    return [payout for payout in payouts.filter(reverses=None).order_by("pk") if payout.is_transfer]
+
+
 class CustomerChanges(ScopedAdmin[Requester]):
     """Adds `add_customer`, `edit`, `merge` and `erase` to the admin of customers."""
 
@@ -209,8 +217,17 @@ class CustomerChanges(ScopedAdmin[Requester]):
         held = obligations(requester, timezone.now())
         form = merge_form(requester.account_id)
 
+        afterwards: list[tuple[str, str]] = []
+
         def perform(fields: dict[str, str]) -> HttpResponse:
+            earlier = list(transfers_from(requester))
             target = merging.merge(requester, fields["into"])
+            moved = [in_full(one.amount, one.currency) for one in transfers_from(requester) if one not in earlier]
+            afterwards[:] = [
+                ("Money transferred", ", ".join(moved) or "none"),
+                ("Merged, afterwards", what_it_has(requester)),
+                ("Into, afterwards", what_it_has(target)),
+            ]
             transaction.on_commit(partial(finish, target))
             return redirect("admin:licensing_requester_change", target.pk)
 
@@ -223,7 +240,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
             target = merging.find_target(requester.account_id, fields["into"])
             return FormConfirmation(
                 title=f"Merge {requester} into {target}?",
-                facts=[("Merged", what_it_has(requester)), ("Into", what_it_has(target))],
+                facts=[("Merged", what_it_has(requester)), ("Into", what_it_has(target)), *afterwards],
                 effects=[MERGED_MONEY.format(requester), "This cannot be undone."],
                 button="Merge them",
             )

@@ -188,6 +188,23 @@ def test_a_merge_moves_the_licences_to_a_known_customer(admin, acme, account):
     assert held.requester == other
 
 
+def test_the_question_before_a_merge_says_what_is_transferred_and_the_balances_afterwards(admin, acme, account):
+    factories.payment(account, 20, requester_id="org_acme", currency="EUR")
+    factories.requester(account, requester_id="org_other")
+    for org, credit in (("org_acme", "15"), ("org_other", "7")):
+        factories.wallet(account, "EUR", credit, requester_id=org)
+    text = strip_tags(admin.post(button(acme, "merge"), {"into": "org_other", "name": "Acme"}).content.decode())
+    for said in (
+        "Merged Acme (org_acme): balance 20.00 EUR paid in advance, credit 15.00 EUR",
+        "Into org_other (org_other): credit 7.00 EUR",
+        "Money transferred 15.00 EUR",
+        "Merged, afterwards Acme (org_acme): balance 5.00 EUR paid in advance",
+        "Into, afterwards org_other (org_other): balance 15.00 EUR paid in advance, credit 22.00 EUR",
+    ):
+        assert said in " ".join(text.split())
+    assert not Requester.objects.exclude(merged_into=None).exists()
+
+
 def test_what_a_merged_customer_owes_is_on_the_page_of_the_one_that_it_was_merged_into(admin, api, account, acme):
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     whole = factories.requester(account, requester_id="org_whole", name="Whole")
