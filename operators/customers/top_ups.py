@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.plans import epochs
 from analytics.ledger.services import adjust
+from analytics.models import Payment
 from analytics.payments.services import record_payment
 from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet
@@ -165,6 +166,9 @@ def build_form_confirmation(
         price = in_full(fields["price"], fields["currency"])
         payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change. "
         payment += "It is no revenue: a licence's price and Charge are."
+    elif is_recorded(holder, fields["external_id"]):
+        payment = f"The payment {fields['external_id']} was recorded before: no other one is. {holder} is charged for "
+        payment += "what it spends."
     else:
         payment = f"A payment of {added} is recorded. {holder} owes that much less, and is charged for what it spends."
     return FormConfirmation(
@@ -180,6 +184,11 @@ def build_form_confirmation(
         warnings=warnings,
         promised_at=stored_now(),
     )
+
+
+def is_recorded(holder: Requester, number: str) -> bool:
+    """Whether a payment has the number. The one that the form describes was tried before: it is the same."""
+    return bool(number) and Payment.objects.filter(account=holder.account_id, external_id=number).exists()
 
 
 def unit_name(unit: str) -> str:

@@ -108,7 +108,10 @@ def test_a_top_up_with_the_number_of_a_recorded_payment_records_no_second_one(ad
     differs = top_up(admin, customer, wallet="USD", amount="41", external_id="transfer-8")
     assert "Another payment has the number" in differs.content.decode()
     assert not Grant.objects.exists()
-    assert top_up(admin, customer, wallet="USD", amount="40", external_id="transfer-8").status_code == 302
+    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    asked = submit(admin, address, wallet="USD", amount="40", external_id="transfer-8")
+    assert "The payment transfer-8 was recorded before: no other one is." in asked.content.decode()
+    assert confirmed(admin, asked).status_code == 302
     assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 40)
 
 
