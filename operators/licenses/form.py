@@ -103,13 +103,12 @@ class LicenseForm(QuotaFields, ServiceForm):
         return cleaned
 
     def drop_unused_currencies(self, cleaned: Values) -> None:
-        """Ignore the account's currency, which a new licence's form fills in, where it has no amount."""
-        account = cleaned.get("account")
-        if account is None or not self.instance._state.adding:
+        """Ignore the currencies of a new licence's form, which fills them in, where there is no amount."""
+        if not self.instance._state.adding:
             return
         for name in ("price", "access", "fee"):
             has_amount = cleaned.get(f"{name}_amount") is not None or f"{name}_amount" in self.errors
-            if not has_amount and cleaned.get(f"{name}_currency") == account.currency:
+            if not has_amount:
                 cleaned[f"{name}_currency"] = None
 
     def clean_starts_at(self) -> datetime | None:

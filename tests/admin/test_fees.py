@@ -50,10 +50,12 @@ def test_fees_that_are_due_at_once_are_added_up_before_they_are_booked(admin, ac
     assert "charged" not in preview.content.decode()
 
 
-def test_the_form_has_the_accounts_currency_which_alone_is_no_price(admin, account):
+def test_the_form_has_the_accounts_currency_and_a_currency_alone_is_no_price(admin, account):
     issue(admin, account)
     held = License.objects.get()
     assert (held.price_currency, held.access_currency, held.fee_currency) == (None, None, None)
+    issue(admin, account, price_currency="USD", access_currency="GBP", fee_currency="JPY")
+    assert License.objects.filter(price_currency=None, access_currency=None, fee_currency=None).count() == 2
     asked = issue(admin, account, requester_own_id="org_new", fee_amount="50", fee_every="month")
     assert "The fee of 50.00 USD every month" in asked.content.decode()
 

@@ -67,7 +67,6 @@ def test_invalid_values_are_reported_before_the_confirmation(admin, account):
         ({"policy_ids": "pol_x"}, "policy_ids", "There is no policy"),
         ({"price_amount": "1.1234567", "price_currency": "EUR"}, "price_amount", "6 decimal places"),
         ({"price_amount": "1", "price_currency": ""}, "price_currency", "Enter both an amount and a currency"),
-        ({"access_currency": "EUR"}, "access_amount", "Enter both an amount and a currency"),
         ({"price_amount": "-1", "price_currency": "EUR"}, "price_amount", "at least 0"),
         ({**NOW, "expires_at_0": "2020-01-01", "expires_at_1": "00:00"}, "expires_at", "Must be later than the start"),
         ({"requester_own_id": " "}, "requester_own_id", "required"),
