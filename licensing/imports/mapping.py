@@ -3,6 +3,7 @@
 import re
 from collections import abc
 from dataclasses import dataclass, field
+from unicodedata import normalize
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import parse_value
@@ -17,18 +18,34 @@ TAGS = ("tags", *(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if at
 INTEGERS = tuple(f"metadata.{attribute.name}" for attribute in ATTRIBUTES if attribute.kind == AttributeKind.INTEGER)
 DATE = "metadata.publishedAt"
 match_integer = re.compile(r"-?[0-9]{1,18}").fullmatch
-# Column names that suggest a field, likeliest first; compared without case, spaces and punctuation.
+# Column names that suggest a field, likeliest first; compared without case, accents, spaces and punctuation.
 MEANING = {
-    "externalId": ("externalid", "id", "itemid", "articleid", "contentid", "sku", "ref", "reference", "nr", "number"),
-    "title": ("title", "headline", "name", "titel", "titre", "titulo"),
-    "type": ("type", "contenttype", "kind", "typ"),
-    "source": ("source", "url", "link", "permalink", "address"),
-    "tags": ("tags", "keywords", "labels"),
-    "metadata.author": ("author", "byline", "writer", "creator", "autor", "auteur"),
-    "metadata.publishedAt": ("publishedat", "published", "publicationdate", "pubdate", "date"),
-    "metadata.category": ("category", "section", "rubrik", "kategorie", "categorie"),
-    "metadata.wordCount": ("wordcount", "words"),
-}
+    "externalId": (
+        "externalid", "externeid", "identifiantexterne", "idexterne", "idexterno", "id", "itemid", "articleid",
+        "artikelid", "contentid", "identifiant", "sku", "ref", "reference", "artikelnummer", "nr", "number", "nummer",
+        "numero",
+    ),
+    "title": ("title", "headline", "name", "titel", "uberschrift", "ueberschrift", "titre", "titulo"),
+    "type": ("type", "contenttype", "kind", "typ", "tipo"),
+    "source": ("source", "url", "link", "permalink", "address", "adresse", "lien", "enlace"),
+    "tags": (
+        "tags", "keywords", "labels", "schlagworter", "schlagwoerter", "schlagworte", "stichworter", "stichwoerter",
+        "stichworte", "motscles", "etiquettes", "palabrasclave", "etiquetas",
+    ),
+    "metadata.author": ("author", "byline", "writer", "creator", "autor", "verfasser", "auteur"),
+    "metadata.publishedAt": (
+        "publishedat", "published", "publicationdate", "pubdate", "erscheinungsdatum", "veroffentlichungsdatum",
+        "veroeffentlichungsdatum", "veroffentlichtam", "veroeffentlichtam", "veroffentlicht", "veroeffentlicht",
+        "datedepublication", "datedeparution", "fechadepublicacion", "date", "datum", "fecha",
+    ),
+    "metadata.category": (
+        "category", "section", "rubrik", "ressort", "kategorie", "categorie", "rubrique", "categoria", "seccion",
+    ),
+    "metadata.wordCount": (
+        "wordcount", "words", "worter", "woerter", "wortzahl", "wortanzahl", "anzahlworter", "anzahlwoerter", "mots",
+        "nombredemots", "palabras", "numerodepalabras",
+    ),
+}  # fmt: skip
 
 
 def is_target(name: str) -> bool:
@@ -48,7 +65,7 @@ def columns_by_name(columns: list[str]) -> dict[str, str]:
 
 
 def normalize_name(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
+    return re.sub(r"[\W_]", "", normalize("NFKD", name).lower())
 
 
 def parse_pairs(option: str, pairs: list[str]) -> dict[str, str]:

@@ -123,6 +123,23 @@ def test_columns_are_guessed_and_rows_shown_whole(admin, bring):
     assert item.source == "https://p.example/7"
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Externe ID,Überschrift,Schlagwörter,Erscheinungsdatum,Wörter",
+        "Externe-Id,Titel,Schlagwoerter,Veröffentlicht am,Anzahl Wörter",
+        "Identifiant externe,Titre,Mots-clés,Date de publication,Nombre de mots",
+        "ID externo,Título,Palabras clave,Fecha de publicación,Palabras",
+    ],
+)
+def test_columns_are_guessed_in_german_french_and_spanish(admin, bring, header):
+    address = bring(f"{header}\n7,Seven,news;sport,2026-01-31,850\n")
+    admin.post(address, {"import": "1"})
+    item = Content.objects.get()
+    assert (item.external_id, item.title, item.tags, item.word_count) == ("7", "Seven", ["news", "sport"], 850)
+    assert f"{item.published_at}" == "2026-01-31"
+
+
 def test_columns_of_other_names_are_chosen_and_kept_for_the_corrected_file(admin, account, bring):
     policy = factories.policy(account)
     address = bring("Kunst,Bild,Medium\n1,Sunset,oil\n", "paintings.csv")
