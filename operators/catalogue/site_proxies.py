@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from licensing.edge.proxies.downloads import downloads_by_proxy
+from licensing.edge.proxies.downloads import GET_IT_AGAIN, downloads_by_proxy
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.visits.proxy_networks import (
@@ -26,10 +26,6 @@ from operators.base.links import change_url
 from operators.base.times import shown_time
 
 QUIET_AFTER = timedelta(hours=1)
-GET_IT_AGAIN = (
-    "Download a changed file again if a proxy uses it, and reload the proxy. Until then the proxy works by the old "
-    "one: it may not ask about people on pages that were open, and may keep these open while the service is down."
-)
 MAX_NAMED_HOSTS = 10
 OTHER_HOSTS = (
     "Visitors asked in the last 30 days for hosts without a site: {}. A key with hosts of its own refuses them. If "

@@ -1,16 +1,37 @@
 """The items and sites that use a policy, and the permissions and condition values that policies name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from msgspec import Struct
 
 from kit.values.numbers import count_text
 from licensing.content.models import Content
+from licensing.edge.audiences import join_words
+from licensing.edge.proxies.downloads import GET_IT_AGAIN
 from licensing.policies.describe_rule import RuleJson
 from licensing.policies.models import Policy
-from operators.base.links import list_url, text_link
+from licensing.sites.models import Site, SiteRule
+from operators.base.links import change_url, list_url, text_link
 
 MAX_POLICIES = 1_000  # newest policies to read, which bounds the cost
+MAX_NAMED_SITES = 10
+
+
+class LinkedSite(Struct, frozen=True):
+    """A site, and how many of its patterns use the policy."""
+
+    id: str
+    host: str
+    patterns: int
+
+    def __str__(self) -> str:
+        return f"{self.host} ({count_text(self.patterns, 'pattern')})"
+
+    @property
+    def url(self) -> str:
+        return change_url(Site(pk=self.id))
 
 
 def linked_items(policy: Policy) -> QuerySet[Content]:
@@ -18,9 +39,42 @@ def linked_items(policy: Policy) -> QuerySet[Content]:
     return Content.objects.of(policy.account_id).filter(policy_id=policy.pk)
 
 
-def linked_hosts(policy: Policy) -> list[str]:
-    """Return the hosts of the sites whose rules name the policy."""
-    return sorted(set(policy.site_rules.values_list("site__host", flat=True)))
+def with_users(policies: QuerySet[Policy]) -> QuerySet[Policy]:
+    """Annotate the numbers of `items` and `sites` that use each policy, and the `first_host` of these sites."""
+    items = Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None).order_by()
+    rules = SiteRule.objects.filter(policy_id=OuterRef("pk")).order_by()
+    count_items = items.values("policy_id").annotate(number=Count("*"))  # uses an index-only scan
+    count_sites = rules.values("policy_id").annotate(number=Count("site_id", distinct=True))
+    return policies.annotate(
+        items=Coalesce(Subquery(count_items.values("number")), 0),
+        sites=Coalesce(Subquery(count_sites.values("number")), 0),
+        first_host=Subquery(rules.order_by("site__host").values("site__host")[:1]),
+    )
+
+
+def linked_sites(policy: Policy) -> list[LinkedSite]:
+    """Return the sites whose rules name the policy."""
+    rows = policy.site_rules.values_list("site_id", "site__host").annotate(patterns=Count("pk"))
+    return [LinkedSite(*row) for row in rows.order_by("site__host", "site_id")]
+
+
+def effects_on_users(policy: Policy, takes_effect: str) -> list[str]:
+    """Return sentences on what changes with the policy: its items, its sites, and their proxy files."""
+    number, sites = linked_items(policy).count(), linked_sites(policy)
+    if not sites:
+        return [f"{items_sentence(number)}: {takes_effect}"]
+    return [
+        f"{items_sentence(number)}, and {sites_sentence(sites)}: {takes_effect}",
+        f"If that makes a section stricter, the proxy files of these sites change. {GET_IT_AGAIN}",
+    ]
+
+
+def sites_sentence(sites: Sequence[LinkedSite]) -> str:
+    """Return `2 sites use it for sections, a.example (1 pattern) and b.example (3 patterns)`."""
+    words = [str(site) for site in sites[:MAX_NAMED_SITES]]
+    if len(sites) > MAX_NAMED_SITES:
+        words.append(f"{len(sites) - MAX_NAMED_SITES:,} more")
+    return f"{count_text(len(sites), 'site uses it', 'sites use it')} for sections, {join_words(words)}"
 
 
 def items_sentence(number: int) -> str:

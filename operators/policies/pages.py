@@ -7,8 +7,7 @@ from typing import Protocol, cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.forms import BaseForm, ModelForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, path
@@ -42,7 +41,14 @@ from operators.policies.descriptions import (
     with_rule_names,
 )
 from operators.policies.form import PolicyForm
-from operators.policies.linked_items import items_linked, items_sentence, linked_hosts, linked_items
+from operators.policies.linked_items import (
+    effects_on_users,
+    items_linked,
+    items_sentence,
+    linked_items,
+    linked_sites,
+    with_users,
+)
 from operators.policies.rule_rows import in_evaluation_order, submitted_rows
 from operators.policies.simulator import DraftFields, PolicySimulator
 from operators.policies.versions import PolicyVersions
@@ -50,8 +56,10 @@ from operators.policies.versions import PolicyVersions
 SHOWN_ITEMS = 10
 
 
-class WithItems(Protocol):
+class WithUsers(Protocol):
     items: int
+    sites: int
+    first_host: str | None
 
 
 def requested_step(form: ModelForm) -> str:
@@ -63,9 +71,17 @@ def requested_step(form: ModelForm) -> str:
 @admin.register(Policy)
 class PolicyAdmin(PolicyVersions, PolicySimulator):
     empty_state = EmptyState("A policy’s rules say who may access what. Start from a template.")
-    list_display = ("name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "version", "changed")
+    list_display = (
+        "name", "account", "mode", "otherwise", "number_of_rules", "number_of_items", "sites_with_it", "version",
+        "changed",
+    )  # fmt: skip
     list_select_related = ("account",)
-    phone_row_columns = {"mode": "", "number_of_rules": "rules:", "number_of_items": "items:"}
+    phone_row_columns = {
+        "mode": "",
+        "number_of_rules": "rules:",
+        "number_of_items": "items:",
+        "sites_with_it": "sites:",
+    }
     fieldset_headings = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
@@ -85,15 +101,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     change_form_template = "operators/policies/policy_form.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Policy]:
-        items = (
-            Content.objects.filter(policy_id=OuterRef("pk"), deleted_at=None)
-            .order_by()
-            .values("policy_id")
-            .annotate(number=Count("*"))  # uses an index-only scan
-            .values("number")
-        )
-        policies = super().get_queryset(request).filter(deleted_at=None)
-        return policies.annotate(items=Coalesce(Subquery(items), 0))
+        return with_users(super().get_queryset(request).filter(deleted_at=None))
 
     def get_urls(self) -> list[URLPattern]:
         rollback = self.admin_site.admin_view(self.rollback)
@@ -124,7 +132,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         decides = {"rules", "default_action", "mode"} & set(form.changed_data)
         if not decides:
             return False
-        if not form.instance._state.adding and linked_items(form.instance).exists():
+        policy = form.instance
+        if not policy._state.adding and (linked_items(policy).exists() or policy.site_rules.exists()):
             return True
         return any(finding.level == "warning" for finding in self.findings(form) or ())
 
@@ -182,6 +191,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             if request.user.has_perm("licensing.view_content"):
                 context["items"] = list(linked_items(obj).order_by("-created", "-id")[:SHOWN_ITEMS])
                 context["items_url"] = list_url(Content, policy__id__exact=obj.pk)
+            context["sites"] = linked_sites(obj)
         return context
 
     def ask(self, request: HttpRequest, form: ModelForm) -> HttpResponse:
@@ -194,7 +204,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             original = Policy.objects.get(pk=form.instance.pk)
             title = f"Save version {original.version + 1} of {original.name}?"
             effects = [
-                f"{items_sentence(linked_items(original).count())}: the next checks use the new version.",
+                *effects_on_users(original, "the next checks use the new version."),
                 f"Version {original.version} is kept. You can roll back to it.",
             ]
             later = copy(original)
@@ -216,8 +226,8 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
     @confirmed_action("Delete", "delete", "remove", permission="deleting", danger=True)
     def delete_policy(self, request: HttpRequest, policy: Policy) -> Confirmation:
         number = linked_items(policy).count()
-        hosts = linked_hosts(policy)
-        is_used = bool(number or hosts)
+        sites = linked_sites(policy)
+        is_used = bool(number or sites)
 
         effect = "Its decisions remain, with the versions that made them."
         if is_used:
@@ -227,7 +237,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
             facts=[
                 ("Account", str(policy.account)),
                 ("Items", items_linked(policy, number)),
-                ("Sites", ", ".join(hosts) or "No site has rules with it"),
+                ("Sites", ", ".join(map(str, sites)) or "No site has rules with it"),
             ],
             effects=[effect],
             button="" if is_used else "Delete it",
@@ -247,8 +257,14 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         return len(policy.rules)
 
     @display(description="Items", ordering="items")
-    def number_of_items(self, policy: WithItems) -> str:
+    def number_of_items(self, policy: WithUsers) -> str:
         return f"{policy.items:,}"
+
+    @display(description="Sites", ordering="sites")
+    def sites_with_it(self, policy: WithUsers) -> str:
+        if policy.sites > 1:
+            return f"{policy.first_host} and {policy.sites - 1:,} more"
+        return policy.first_host or "none"
 
     @display(description="Changed")
     def changed(self, policy: Policy) -> str:

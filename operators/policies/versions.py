@@ -13,7 +13,7 @@ from operators.base.forms.confirmation import Confirmation, confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
 from operators.policies.descriptions import Line, describe_with_place, differences, rule_name
-from operators.policies.linked_items import items_sentence, linked_items
+from operators.policies.linked_items import effects_on_users
 
 PAGE = 20
 MAX_CHARACTERS = 1_000_000  # per page, unless a single version is longer
@@ -84,7 +84,7 @@ class PolicyVersions(ServiceAdmin[Policy]):
             title=f"Roll {policy.name} back to version {version}?",
             facts=[("Account", str(policy.account)), ("Version now", str(policy.version))],
             effects=[
-                f"{items_sentence(linked_items(policy).count())}: the next checks use the former rules.",
+                *effects_on_users(policy, "the next checks use the former rules."),
                 f"It becomes version {policy.version + 1}. All versions are kept.",
                 *(line_text(line) for line in lines),
             ],

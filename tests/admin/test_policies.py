@@ -183,6 +183,23 @@ def test_a_confirmed_change_decides_the_next_check(admin, api, policy, item):
     assert api.post("/v1/access/check", check)["allowed"] is False
 
 
+def test_the_sites_whose_sections_use_a_policy_are_named_before_it_is_saved(admin, account, policy):
+    factories.site(account, {"/premium/*": policy, "/archive/*": policy, "/free/*": None}, host="marsh.example")
+    factories.site(account, {"/premium/*": policy}, host="quay.example")
+    row = html_of(admin.get(LIST)).partition("Commercial use")[2]
+    assert "marsh.example and 1 more" in row[row.index("field-sites_with_it") :].partition("</td>")[0]
+    html = html_of(admin.get(change_url(policy)))
+    assert "2 sites use it for sections" in html
+    assert [f">{site}</a>" in html for site in ("marsh.example (2 patterns)", "quay.example (1 pattern)")] == [
+        True
+    ] * 2
+
+    html = html_of(save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
+    assert "No item links to it, and 2 sites use it for sections, marsh.example (2 patterns) and quay.example" in html
+    assert "If that makes a section stricter, the proxy files of these sites change." in html
+    assert Policy.objects.get().version == 1
+
+
 def test_a_new_policy_that_lint_warns_of_asks_first(admin, account):
     rows = {"rules-0-action": "allow", "rules-0-default": "on", "rules-0-permissions": "full_access"}
     reply = submit(admin, ADD, account=account.pk, name="Open", default_action="deny", _save="Save", **rows)
@@ -228,5 +245,5 @@ def test_a_policy_in_use_is_not_deleted_and_the_page_says_why(admin, policy, ite
     policy = factories.policy(account)
     factories.site(account, {"/a/*": policy}, host="marsh.example")
     html = admin.get(reverse("admin:licensing_policy_delete_policy", args=[policy.pk])).content.decode()
-    assert "marsh.example" in html
+    assert "marsh.example (1 pattern)" in html
     assert "Delete it" not in html

@@ -70,8 +70,9 @@ def test_versions_of_the_largest_policy_come_in_shorter_pages(admin, account):
 
 def test_a_rollback_asks_first_and_names_what_comes_back(admin, account, policy):
     factories.content(account, policy_id=policy.pk)
+    factories.site(account, {"/a/*": policy}, host="marsh.example")
     html = admin.get(rollback(policy, 1)).content.decode()
-    assert "1 item links to it" in html
+    assert "1 item links to it, and 1 site uses it for sections, marsh.example (1 pattern): the next checks" in html
     assert "It becomes version 3" in html
     assert "First name" in html
     assert Policy.objects.get().version == 2

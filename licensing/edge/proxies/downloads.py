@@ -13,6 +13,11 @@ from licensing.edge.proxies.descriptions import Description, describe
 from licensing.edge.proxies.files import proxy_file
 from licensing.sites.models import Site
 
+GET_IT_AGAIN = (
+    "Download a changed file again if a proxy uses it, and reload the proxy. Until then the proxy works by the old "
+    "one: it may not ask about people on pages that were open, and may keep these open while the service is down."
+)
+
 
 class Download(Struct, frozen=True):
     """The latest download of a site's file for one proxy. `digest` is the file's."""
