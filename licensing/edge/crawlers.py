@@ -25,6 +25,13 @@ SHIPPED = Path(__file__).with_name("crawlers.json")
 MAX_CRAWLERS = 1_000
 MAX_USER_AGENT = 1000  # characters that are examined and recorded
 MAX_CACHED_AGENTS = 2_000  # up to two megabytes
+# The User-Agents of crawlers: signs of most, and the shipped table's others. The files of deploy/edge/ have it, too.
+CRAWLERS = (
+    "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)|google(other|-)|-google|chatgpt.agent|"
+    "webindexer|kagi-|autorag|tabstack|cotoyogi|omgili|webzio-|yeti|productsearch|siteaudit|barkrowler|feedly|"
+    "bingpreview|whatsapp"
+)
+search_signs = re.compile(CRAWLERS, re.IGNORECASE).search
 
 Token = Annotated[str, Meta(min_length=3, max_length=100, pattern=r"^[\x21-\x7e]+( [\x21-\x7e]+)*$")]
 Host = Annotated[str, Meta(max_length=253, pattern=r"^([a-z0-9-]+\.)+[a-z][a-z0-9-]*$")]
@@ -214,6 +221,12 @@ def parse_table(data: bytes) -> Table:
         raise ValueError(f"{unnamed[0]} has neither userAgent nor robotsToken.")
     _ = table.networks  # raises ValueError for an invalid range
     return table
+
+
+@lru_cache(MAX_CACHED_AGENTS)
+def has_signs(user_agent: str) -> bool:
+    """Return whether a User-Agent has signs of a crawler, listed or not."""
+    return search_signs(user_agent) is not None
 
 
 def lies_below(name: str, hosts: Iterable[str]) -> bool:

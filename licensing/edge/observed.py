@@ -4,7 +4,6 @@ Revenue is at stake where the requester could pay. Visitors who prove nothing ca
 not admit.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from kit.values.decimals import from_millionths, render_amount
 from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
-from licensing.edge.proxies.files import CRAWLERS
+from licensing.edge.crawlers import has_signs
 from licensing.edge.visitors import AGENT, ANONYMOUS, UNVERIFIED
 from licensing.policies.offers import price_at_stake
 from licensing.requesters.models import Requester
@@ -114,7 +113,7 @@ def count_programs(events: HistoryQuerySet, account_id: str) -> Counter[str]:
 
 
 def names_browser(user_agent: str) -> bool:
-    return user_agent.startswith("Mozilla/5.0 (") and not re.search(CRAWLERS, user_agent, re.IGNORECASE)
+    return user_agent.startswith("Mozilla/5.0 (") and not has_signs(user_agent)
 
 
 class DenialPrices(NamedTuple):

@@ -15,7 +15,7 @@ from licensing.access.event_loop.gateway import Gateway
 from licensing.access.event_loop.head import Head
 from licensing.access.tokens.challenges import invalid_token_error
 from licensing.access.tokens.license_tokens import check_scope
-from licensing.edge.crawlers import MAX_USER_AGENT, Crawler
+from licensing.edge.crawlers import MAX_USER_AGENT, Crawler, has_signs
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import Original
 from licensing.edge.verification.reverse_dns import AddressNames
@@ -63,15 +63,18 @@ class Visitor(Struct, frozen=True):
         """Build the check of the page.
 
         A payment counts only for proven visitors, the cookie only for others. A free request is not charged.
+        A referrer counts only for people, and not if the User-Agent has signs of a crawler.
         """
         cookie = None if self.is_known else original.cookie
+        user_agent = user_agent[:MAX_USER_AGENT]
+        referrer = original.referrer if self.is_person and not original.is_free else None
         facts = {
             "ip": original.address,
             "visitorId": None if cookie is None else cookie.id,
-            "userAgent": user_agent[:MAX_USER_AGENT],
+            "userAgent": user_agent,
             "identifiedBy": self.identified_by,
             "waived": original.is_free,
-            "referrer": original.referrer if original.referrer and self.is_person and not original.is_free else None,
+            "referrer": None if referrer is None or has_signs(user_agent) else referrer,
         }
         pays = payment if self.is_known else None
         marks: Marks = {} if cookie is None else cookie.marks

@@ -180,7 +180,7 @@ class Decider:
         if visit.user_agent:
             facts["userAgent"] = visit.user_agent[:MAX_USER_AGENT].replace("\0", "")
         referrer = None
-        if visit.referer and crawler is None and visit.method not in FREE_METHODS:
+        if visit.referer and crawler is None and visit.method not in FREE_METHODS and not visit.is_by_crawler:
             referrer = referring_host(visit.referer, self.site.host)
             if referrer is not None:
                 facts["referrer"] = referrer

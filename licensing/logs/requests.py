@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from licensing.edge.crawlers import MAX_USER_AGENT, has_signs
+
 NOT_A_REQUEST = "There is no request of a page in this line."
 MAX_SHOWN_TEXT = 60  # characters of a text in a message
 MAX_ADDRESS = 200  # characters of an address
@@ -38,6 +40,11 @@ class Visit(Struct, frozen=True, gc=False):
     referer: str
     user_agent: str
     status: int
+
+    @property
+    def is_by_crawler(self) -> bool:
+        """Whether the User-Agent has signs of a crawler, listed or not."""
+        return has_signs(self.user_agent[:MAX_USER_AGENT])
 
 
 def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:

@@ -43,7 +43,7 @@ from tests.commands.access_logs import (
 from tests.edge.asking import LICENSED, READERS
 from tests.edge.conftest import *  # noqa: F403 - the fixtures of a proxy that asks
 
-AGENTS = [BROWSER, "GPTBot/1.0", "Mozilla/5.0 (compatible; Googlebot/2.1)", "ChatGPT-User/1.0", 'curl "x" \\y']
+AGENTS = [BROWSER, "GPTBot/1.0", "Mozilla/5.0 (compatible; Googlebot/2.1)", "ChatGPT-User/1.0", 'mybot "x" \\y']
 REFERERS = ["", "https://chatgpt.com/c/1", "https://www.google.de/search?q=x", "https://pub.example/", "odd"]
 PATHS = [
     "/open/a", "/open/a?b=c", "/premium/1", "/premium/1;x", "/premium/%31", "/sold/x", "/elsewhere", "/robots.txt",

@@ -157,6 +157,18 @@ def test_only_the_host_of_the_referer_is_recorded(ask, api, site):
     assert api.get("/v1/access/decisions", referrer="claude.ai")["totalCount"] == 0
 
 
+def test_programs_with_signs_of_a_crawler_are_no_readers_whom_a_service_sends(ask, api, site):
+    agents = {
+        "SuperNew/0.1 (+https://new.example)": 0,
+        "UptimeRobot/2.0": 0,
+        "Mozilla/5.0 (X11; rv:130.0) Firefox/130": 1,
+    }
+    for agent, readers in agents.items():
+        facts = event(ask("/open/a", user_agent=agent, referer="https://chatgpt.com/")).facts
+        assert (facts["userAgent"], "referrer" in facts) == (agent, bool(readers))
+    assert api.get("/v1/analytics/crawlers")["summary"]["referrals"] == 1
+
+
 def test_a_paid_crawl_is_revenue_of_its_operator(ask, api, account, site, crawler_table):
     crawler_table(
         {"name": "Payer", "class": "ai_training", "operator": "Example AI", "userAgent": "Payer",

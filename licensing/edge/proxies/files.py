@@ -10,6 +10,7 @@ from hashlib import blake2b
 from django.conf import settings
 from msgspec import Struct
 
+from licensing.edge.crawlers import CRAWLERS
 from licensing.edge.proxies.descriptions import Access, Description, describe
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
@@ -30,12 +31,6 @@ SENT = (
 )
 # Envoy cannot tell an answer from an outage here. Each answer about such a page is private, too.
 PRIVATE_IN_ENVOY = "[{header: {key: cache-control, value: private}, append_action: OVERWRITE_IF_EXISTS_OR_ADD}]"
-# The User-Agents of crawlers: signs of most, and the shipped table's others. The files of deploy/edge/ have it, too.
-CRAWLERS = (
-    "bot|crawl|spider|slurp|archiver|external|https?:|-(user|index|training)|google(other|-)|-google|chatgpt.agent|"
-    "webindexer|kagi-|autorag|tabstack|cotoyogi|omgili|webzio-|yeti|productsearch|siteaudit|barkrowler|feedly|"
-    "bingpreview|whatsapp"
-)
 
 
 class ProxyFile(Struct, frozen=True):
