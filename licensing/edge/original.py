@@ -229,6 +229,8 @@ def read_forwarded(head: Head, is_trusted: bool) -> tuple[str, str]:
     """Return URL and method from X-Forwarded-*."""
     require_trust(is_trusted, "X-Forwarded-Uri")
     uri = head.header(b"x-forwarded-uri")
+    if uri.startswith("?"):  # nginx passes the query of `GET http://pub.example?x=1` on
+        uri = f"/{uri}"
     if not uri.startswith("/"):
         raise InvalidRequest("Must be the path and query of the page asked for.", param="X-Forwarded-Uri")
     host = normal_host(head.header(b"x-forwarded-host") or head.host, "X-Forwarded-Host")

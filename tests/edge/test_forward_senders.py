@@ -55,6 +55,11 @@ def test_every_question_counts_once(ask, site):
     assert int(first.headers["X-RateLimit-Remaining"]) - int(second.headers["X-RateLimit-Remaining"]) == 1
 
 
+def test_a_target_without_a_path_is_the_front_page(ask, account):
+    factories.site(account, {"/$": factories.policy(account, READERS)}, host="pub.example")
+    assert event(ask("?x=1")).facts["url"] == "https://pub.example/"
+
+
 def test_only_trusted_headers_name_one_page(ask, account, site):
     site(factories.DENY_ALL)
     reply = ask("/about", peer="203.0.113.50")
