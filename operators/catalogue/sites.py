@@ -17,6 +17,7 @@ from unfold.decorators import action, display
 
 from analytics.windows import Window
 from kit.rest.heavy import heavy
+from licensing.content.models import Content
 from licensing.edge.observed import count_programs, observed_denials, observed_report
 from licensing.edge.proxies.downloads import outdated_downloads
 from licensing.policies.modes import Mode
@@ -44,6 +45,9 @@ from operators.catalogue.site_terms import (
 )
 
 MAX_NAMED_HOSTS = 10  # hosts without a site
+ITEMS_DECIDE_FIRST = (
+    "Apart from pages with a registered item: the item’s policy decides there, and without one everybody is refused."
+)
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 OBSERVED_FOR = timedelta(days=30)
 
@@ -213,7 +217,10 @@ class SiteAdmin(LogUploads):
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:
-        return format_html_join("", "<p>{}</p>", ((sentence,) for _, sentence in sentences_about(site)))
+        lines = [sentence for _, sentence in sentences_about(site)]
+        if Content.objects.of(site.account_id).exists():
+            lines.append(ITEMS_DECIDE_FIRST)
+        return format_html_join("", "<p>{}</p>", ((line,) for line in lines))
 
     @display(description="Aliases")
     def aliases_in_words(self, site: Site) -> str:

@@ -65,6 +65,16 @@ def test_the_page_shows_what_is_stored_and_saves_nothing_new_by_itself(admin, ac
     assert [entry.action for entry in auditlog.entries(resource_id=site.pk)] == ["site.created"]
 
 
+def test_the_page_says_that_items_decide_before_the_patterns(admin, account):
+    site = factories.site(account, {"/*": factories.policy(account, READERS)})
+    items_first = "Apart from pages with a registered item"
+    text = html_as_text(admin.get(page_of(site)))
+    assert "Readers may use /*." in text
+    assert items_first not in text
+    factories.content(account, source=f"https://{site.host}/a")
+    assert items_first in html_as_text(admin.get(page_of(site)))
+
+
 def test_rules_and_mode_of_a_site_are_changed(admin, account):
     site = factories.site(account, {"/a/*": None}, mode="observe")
     assert "The service knows of no download." in admin.get(page_of(site)).content.decode()
