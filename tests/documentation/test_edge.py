@@ -55,9 +55,20 @@ def test_the_rule_for_a_cdn_passes_on_every_known_crawler():
 )
 def test_the_maps_that_a_cache_in_front_uses_are_in_the_sites_file(path, first, host, account):
     file = proxy_file(factories.site(account, host=host), "nginx").content
-    names = set(re.findall(r"[$]\w+", block(path, first))) - {"$http_cookie"}  # which is nginx' own
+    names = set(re.findall(r"[$]\w+", block(path, first))) - {"$http_cookie", "$wordpress_cookie"}
     assert len(names) == 2
     assert [name for name in names if f" {name} {{" not in file] == []
+
+
+def test_only_wordpresss_own_cookies_keep_readers_from_the_cache_of_its_guide():
+    [pages_of_their_own] = re.findall('"~([^"]+)" 1;', block("docs/guides/wordpress.md", "map $http_cookie"))
+    for cookies, is_bypassed in {
+        "_ga=GA1.2.3; licensing_visitor=abc; consent=yes": False,
+        "_ga=GA1.2.3; wordpress_logged_in_5f=editor%7C1": True,
+        "wp-postpass_5f=%24P%24B": True,
+        "comment_author_5f=Anna; comment_author_email_5f=a%40b.example": True,
+    }.items():
+        assert bool(re.search(pages_of_their_own, cookies)) == is_bypassed, cookies
 
 
 def outage(row: Row) -> list[str]:

@@ -85,6 +85,8 @@ PROOFS = [
     ("docs/reference/edge.md", ["entryPoints:"], "test_a_service_that_stalled_is_not_asked_for_some_seconds"),
     ("docs/guides/wordpress.md", ["fastcgi_cache_bypass"],
      "test_the_maps_that_a_cache_in_front_uses_are_in_the_sites_file"),
+    ("docs/guides/wordpress.md", ["map $http_cookie"],
+     "test_only_wordpresss_own_cookies_keep_readers_from_the_cache_of_its_guide"),
     ("docs/guides/wordpress.md", ["rewrite ^/(license", "RewriteEngine"], "For a web server of yours."),
     ("docs/guides/wordpress.md", ["api", "FREE="], "test_the_sites_of_the_guide_to_wordpress"),
     ("docs/guides/wordpress.md", ["define('CONTENT_LICENSING_URL'"],
