@@ -32,7 +32,7 @@ BATCH_ROWS = 500
 PERSONAL: dict[str, dict[str, object]] = {
     "requester": {"name": None, "email": None, "notes": None, "metadata": {}},
     "license": {"requesterName": None, "metadata": {}},
-    "license_client": {"name": None},
+    "license_client": {"requesterName": None, "name": None},
     "wallet": {"requesterName": None},
     "payment": {"requesterName": None, "note": None, "voidReason": None},
     "ledger_entry": {"requesterName": None, "description": None},
