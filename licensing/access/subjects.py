@@ -51,7 +51,7 @@ class Item:
 
     @classmethod
     def from_row(cls, row: Content, policy: CompiledPolicy | None) -> "Item":
-        """Build an item from a row with the columns of licensing.access.lookup.items.ITEM."""
+        """Build an item from a row with the columns of licensing.access.lookup.items.ITEM_COLUMNS."""
         policy_key = ids.id_to_hex("pol", row.policy_id) if row.policy_id else None
         description = describe_item(row.type, tuple(row.tags), row.category, row.status == Status.ARCHIVED)
         key = ids.id_to_hex("cnt", row.pk)

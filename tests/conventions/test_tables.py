@@ -109,6 +109,8 @@ def test_every_condition_is_known_everywhere():
         parsed.matches(seen)
         parsed.saw(seen)
         assert seen.read == ({condition.reads} - {""})
+        tells_changes = bool(parsed.moments or parsed.next_change)
+        assert tells_changes == (condition.reads == "now"), condition.name  # else `cacheFor` is too long
     assert len({one.position for one in TYPES}) == len(TYPES)
 
 
