@@ -1,9 +1,14 @@
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from django.urls import get_resolver
 
 from accounts.events.types import PERMISSIONS, TYPES
 from accounts.keys.permissions import PERMISSIONS as KNOWN
 from tests import factories
 from tests.client import ApiClient
+from tests.conventions.endpoints import WITH_KEY, each, routes
 
 HOOK_URL = "https://hooks.example/in"
 DRAFT = {"rules": [factories.ALLOW_ALL]}
@@ -165,6 +170,38 @@ def test_public_keys_cannot_lint_simulate_or_list_versions(page, api, account):
         reply = page.request(method, path, body)
         assert reply.status_and_code == (403, "insufficient_permissions")
         assert reply.error["message"] == "A public key cannot call this endpoint. Use a secret key."
+
+
+def fields_for_secret_keys() -> dict[str, frozenset[str]]:
+    """Return the fields that serializers keep from public keys, by the `object` that they show."""
+    hidden = {}
+    for _, view in routes(get_resolver().url_patterns):
+        serializer = getattr(getattr(view, "cls", None), "serializer_class", None)
+        if names := getattr(serializer, "for_secret_keys", None):
+            [kind] = serializer().fields["object"].choices
+            hidden[kind] = names
+    return hidden
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for member in value:
+            yield from objects_in(member)
+
+
+@each([endpoint for endpoint in WITH_KEY if endpoint.method == "GET"])
+def test_no_get_shows_public_keys_what_only_secret_keys_see(page, ids, endpoint):
+    hidden = fields_for_secret_keys()
+    assert hidden.keys() == {"policy", "site", "account"}
+    reply = page.get(endpoint.address(ids))
+    assert reply.status in (200, 403)
+    if reply.headers["Content-Type"].startswith("application/json"):
+        for shown in objects_in(reply.body):
+            assert not hidden.get(shown.get("object"), set()) & shown.keys()
 
 
 def test_public_keys_see_nothing_internal_of_policies_sites_and_plans(page, api):
