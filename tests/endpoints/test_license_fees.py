@@ -218,6 +218,18 @@ def test_fees_are_due_by_the_accounts_wall_clock(api, account, clock):
     assert License.objects.get().next_fee_at - clock.now > timedelta(days=30)
 
 
+def test_a_licence_changed_before_its_first_fee_counts_its_months_in_the_accounts_present_time_zone(
+    api, account, clock
+):
+    clock.set("2027-03-20T00:00:00Z")
+    held = issue(api, startsAt="2027-03-31T22:30:00Z")  # the last of March in UTC, the first of April in Berlin
+    update_account(account, {"time_zone": "Europe/Berlin"})
+    assert api.patch(f"/v1/licenses/{held['id']}", {"licenseType": "press"}).status == 200
+    clock.set("2027-04-01T00:00:00Z")
+    assert fees(api) == [("2027-03-31T22:30", 50)]
+    assert api.get(f"/v1/licenses/{held['id']}")["nextFeeAt"] == "2027-04-30T22:30:00.000000Z"
+
+
 def test_a_fee_that_another_time_zone_moves_into_the_past_is_due_at_once(api, account, clock):
     clock.set("2026-03-31T20:00:00Z")
     issue(api, startsAt="2026-03-01T00:00:00Z")

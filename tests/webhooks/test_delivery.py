@@ -13,7 +13,7 @@ from accounts.events.models import Event
 from accounts.webhooks import queue, services
 from accounts.webhooks.models import DeliveryState, WebhookDelivery
 from accounts.webhooks.secrets import Secret
-from accounts.webhooks.sending import build_request, parse_retry_after
+from accounts.webhooks.sending import build_request, hide_secrets, parse_retry_after
 from tests import factories
 from tests.examples import examples
 from tests.outbound.receivers import receiver
@@ -212,3 +212,8 @@ def test_a_receiver_that_repeats_its_headers_has_them_kept_nowhere(account):
     assert b"receiver-s3cret" in there.requests[0]
     assert "authorization: [hidden]" in result.reply.lower()
     assert b"receiver-s3cret" not in everything_stored()
+
+
+def test_values_of_eight_characters_or_more_are_hidden_in_replies_and_shorter_ones_are_words():
+    body = b"zone: eu-west token: s3cret78"
+    assert hide_secrets(body, {"X-Token": "s3cret78", "X-Zone": "eu-west"}) == b"zone: eu-west token: [hidden]"
