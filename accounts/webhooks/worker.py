@@ -137,7 +137,7 @@ class Worker:
                     )
 
     def free_slots(self) -> dict[str, int]:
-        """Return how many more deliveries each known endpoint may claim; unknown ones get PLACES."""
+        """Return how many more deliveries each known endpoint may claim; unknown ones get SLOTS."""
         endpoint_ids = {*self.active, *self.answering, *self.failing}
         return {endpoint_id: self.slots_for(endpoint_id) - self.active[endpoint_id] for endpoint_id in endpoint_ids}
 

@@ -29,7 +29,7 @@ from kit.storage.sqlite_turns import turn_to_write
 logger = logging.getLogger(__name__)
 
 # From the new horizon to the removal: longer than processes remember the horizon and than a reply takes.
-GRACE_SECONDS = 60.0  # seconds
+GRACE_SECONDS = 60.0
 
 
 def drop_archived(now: datetime, until: datetime) -> datetime | None:

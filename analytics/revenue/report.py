@@ -15,14 +15,22 @@ from django.db.models import Min
 from analytics.models import LedgerEntry
 from analytics.rates.conversion import PRECISION, Rates
 from analytics.revenue.spans import NO_WEIGHT, Group, RevenueSpan, Weights
-from analytics.revenue.sums import Key, Sum, count_entries, names, sums_before_buckets, sums_by_tier, top_earners
+from analytics.revenue.sums import (
+    Key,
+    Sum,
+    count_entries,
+    names,
+    sums_before_buckets,
+    sums_by_license_type,
+    top_earners,
+)
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day, midnight
 from kit.values.calendar import start_of_day
 
 TOP = 10  # requesters and items, unless more are asked for
 MOST_EARNERS = 10_000
-NO_TIER = "other"  # the key in byLicenseType for entries without a licence type
-BLANK_TIER = ""  # the key instead if a licence type is named "other"; no licence type can be blank
+NO_TYPE = "other"  # the key in byLicenseType for entries without a licence type
+BLANK_TYPE = ""  # the key instead if a licence type is named "other"; no licence type can be blank
 DAYS_OF_A_MONTH = 30
 
 
@@ -106,12 +114,12 @@ def unconverted_revenue(accounts: Sequence[str], window: Window) -> UnconvertedR
     earliest = window.before
     if window.start != midnight(window.start):
         span, before = RevenueSpan(window.start, window.end), RevenueSpan(earliest, window.start)
-        return UnconvertedRevenue(sums_by_tier(accounts, span), sums_by_tier(accounts, before))
-    sums = sums_by_tier(accounts, RevenueSpan(earliest, window.end))  # sums of both windows by day
+        return UnconvertedRevenue(sums_by_license_type(accounts, span), sums_by_license_type(accounts, before))
+    sums = sums_by_license_type(accounts, RevenueSpan(earliest, window.end))  # sums of both windows by day
     first = window.start.date()
     return UnconvertedRevenue(
-        [(tier, day, code, amount) for tier, day, code, amount in sums if day >= first],
-        [(tier, day, code, amount) for tier, day, code, amount in sums if day < first],
+        [(license_type, day, code, amount) for license_type, day, code, amount in sums if day >= first],
+        [(license_type, day, code, amount) for license_type, day, code, amount in sums if day < first],
     )
 
 
@@ -135,17 +143,17 @@ def revenue_report(
     rates = rates_for([*sums, *former], currency)
 
     series = dict.fromkeys(window.buckets(), Decimal(0))
-    tiers: defaultdict[str, Decimal] = defaultdict(Decimal)
+    by_type: defaultdict[str, Decimal] = defaultdict(Decimal)
     days: defaultdict[date, Decimal] = defaultdict(Decimal)
     left_out: defaultdict[Group, Decimal] = defaultdict(Decimal)
-    for tier, day, code, amount in sums:
+    for license_type, day, code, amount in sums:
         worth = rates.convert(amount, code, currency, day)
         if worth is None:
             left_out[day, code] = PRECISION.add(left_out[day, code], amount)
             continue
         bucket = window.bucket_start(min(start_of_day(day, UTC) + DAY, window.end) - MICROSECOND)
         series[bucket] = PRECISION.add(series[bucket], worth)
-        tiers[tier] = PRECISION.add(tiers[tier], worth)
+        by_type[license_type] = PRECISION.add(by_type[license_type], worth)
         days[day] = PRECISION.add(days[day], worth)
     for bucket, day, code, amount in sums_before_buckets(accounts, window):
         worth = rates.convert(amount, code, currency, day)
@@ -153,8 +161,8 @@ def revenue_report(
             earlier = window.bucket_start(bucket - MICROSECOND)
             series[bucket] = PRECISION.subtract(series[bucket], worth)
             series[earlier] = PRECISION.add(series[earlier], worth)
-    if BLANK_TIER in tiers and NO_TIER not in tiers:
-        tiers[NO_TIER] = tiers.pop(BLANK_TIER)
+    if BLANK_TYPE in by_type and NO_TYPE not in by_type:
+        by_type[NO_TYPE] = by_type.pop(BLANK_TYPE)
     total = sum_amounts(series.values())
     groups = {(day, code) for _, day, code, _ in sums}
     weights = {(day, code): rates.convert(Decimal(1), code, currency, day) or NO_WEIGHT for day, code in groups}
@@ -166,7 +174,7 @@ def revenue_report(
         projected_monthly=project_month(total, window, now),
         series=list(series.items()),
         by_day=dict(days),
-        by_license_type=dict(sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))),
+        by_license_type=dict(sorted(by_type.items(), key=lambda pair: (-pair[1], pair[0]))),
         by_requester=list_earners("requester", accounts, span, weights, currency, top),
         by_content=list_earners("content", accounts, span, weights, currency, top),
         by_currency=dict(sorted(sum_by_currency(sums).items())),

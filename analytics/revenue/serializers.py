@@ -91,7 +91,7 @@ def present(report: RevenueReport, window: Window) -> dict[str, object]:
             "projectedMonthly": shown(report.projected_monthly),
         },
         "timeSeries": [{"date": window.label(bucket), "revenue": shown(amount)} for bucket, amount in report.series],
-        "byLicenseType": {tier: shown(amount) for tier, amount in report.by_license_type.items()},
+        "byLicenseType": {name: shown(amount) for name, amount in report.by_license_type.items()},
         "byRequester": earners(report.by_requester, "name"),
         "byContent": earners(report.by_content, "title"),
         "byCurrency": [

@@ -94,13 +94,16 @@ def sums_of_one(name: str, account_id: str, key: Key, window: Window) -> dict[st
         return {code: from_millionths(sum_) for code, sum_ in cursor.fetchall()}
 
 
-def sums_by_tier(accounts: Sequence[str], span: RevenueSpan) -> list[Sum]:
+def sums_by_license_type(accounts: Sequence[str], span: RevenueSpan) -> list[Sum]:
     """Return the sums of all entries, each counted once; the licence type is `""` for entries without one."""
     rows, parameters = rows_of("tier", accounts, span)
     grouped = f"SELECT coalesce(key, ''), day, currency, sum(amount) FROM ({rows}) AS entry GROUP BY 1, 2, 3"  # noqa: S608
     with reading_connection().cursor() as cursor:
         cursor.execute(grouped, parameters)
-        return [(tier, as_date(day), code, from_millionths(sum_)) for tier, day, code, sum_ in cursor.fetchall()]
+        return [
+            (license_type, as_date(day), code, from_millionths(sum_))
+            for license_type, day, code, sum_ in cursor.fetchall()
+        ]
 
 
 def sums_before_buckets(accounts: Sequence[str], window: Window) -> list[tuple[datetime, date, str, Decimal]]:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_plus, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.values.paths import PATH_CHARACTERS, normalize_path, read, read_once, until_nul
+from kit.values.paths import PATH_CHARACTERS, read, read_once, until_nul, usual_path
 from kit.values.same_page import SamePage
 from kit.values.urls import host_of_url, normalise
 
@@ -44,7 +44,7 @@ class RegisteredPage(Struct, frozen=True):
     def from_url(cls, url: str, same: SamePage | None) -> "RegisteredPage":
         """Parse an http(s) URL; `same` is the setting SAME_PAGE."""
         parts = urlsplit(url)
-        path = normalize_path(parts.path)
+        path = usual_path(parts.path)
         parameters = frozenset(query_pairs(parts.query))
         if same is not None:
             path = same.path(path)

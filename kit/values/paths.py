@@ -26,7 +26,7 @@ OVERLONG = re.compile(r"(?:%c|%e0%8|%f0%80%8)([01])%([89ab])([0-9a-f])", re.IGNO
 Step = Callable[[str], str]
 
 
-def normalize_path(path: str) -> str:
+def usual_path(path: str) -> str:
     r"""Return the path as most origins read it, without its query.
 
     Decodes once, turns `\` and repeated `/` into one `/`, and resolves dot segments. Stricter than RFC 3986, which

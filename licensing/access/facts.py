@@ -185,5 +185,5 @@ def license_of_event(recorded: Recorded) -> HeldLicense:
 
 def recorded_offer(held: HeldLicense) -> dict[str, object]:
     """Return the recorded form of an accepted offer."""
-    tier = {} if held.license_type is None else {"licenseType": held.license_type}
-    return {**tier, "accessAmount": held.access_amount, "accessCurrency": held.access_currency}
+    license_type = {} if held.license_type is None else {"licenseType": held.license_type}
+    return {**license_type, "accessAmount": held.access_amount, "accessCurrency": held.access_currency}

@@ -58,13 +58,13 @@ def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     targets = {name: name for name in columns if is_target(name)}
     for target, spellings in MEANING.items():
-        matches = [name for name in columns if name not in targets and normalize_name(name) in spellings]
+        matches = [name for name in columns if name not in targets and normalise_name(name) in spellings]
         if target not in targets and matches:
-            targets[target] = min(matches, key=lambda name: spellings.index(normalize_name(name)))
+            targets[target] = min(matches, key=lambda name: spellings.index(normalise_name(name)))
     return targets
 
 
-def normalize_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     return re.sub(r"[\W_]", "", normalize("NFKD", name).lower())
 
 

@@ -84,9 +84,9 @@ def find_offer_of_rule(rule: Rule, policy: CompiledPolicy | None, facts: Facts) 
     return None
 
 
-def build_payer_facts(facts: Facts, tier: str | None, amount: int, currency: str) -> PayerFacts:
-    """Return the facts of a requester who accepts an offer of this tier, at this price in millionths."""
-    held_license = HeldLicense(tier, OFFER, access_amount=amount, access_currency=currency)
+def build_payer_facts(facts: Facts, license_type: str | None, amount: int, currency: str) -> PayerFacts:
+    """Return the facts of a requester who accepts an offer for this licence type, at this price in millionths."""
+    held_license = HeldLicense(license_type, OFFER, access_amount=amount, access_currency=currency)
     return PayerFacts(**asdict(with_license(facts, held_license)), unpaid=facts)
 
 

@@ -62,7 +62,7 @@ class RobotsTxt:
 
     def allows(self, url: str, token: str) -> bool:
         """Return whether the crawler may fetch the URL. The longest rule decides, `Allow` if two are equally long."""
-        target = normalize(path_and_query(url))
+        target = normalise(path_and_query(url))
         groups_of_crawler = [group for group in self.groups if group.names_crawler(token.lower())]
         groups = groups_of_crawler or [group for group in self.groups if group.names_everyone()]
         matching = [rule for group in groups for rule in group.rules if rule.pattern.matches(target)]
@@ -95,7 +95,7 @@ def read_rules(text: str, *, allows: bool) -> list[Rule]:
 
 
 def read_rule(text: str, *, allows: bool) -> Rule:
-    parts = tuple(map(normalize, text.removesuffix("$").split("*")))
+    parts = tuple(map(normalise, text.removesuffix("$").split("*")))
     length = sum(map(len, parts)) + len(parts) - 1 + text.endswith("$")
     return Rule(Pattern(parts, text.endswith("$")), length, allows)
 
@@ -109,7 +109,7 @@ def path_and_query(url: str) -> str:
     return target if target.startswith("/") else f"/{target}"
 
 
-def normalize(text: str) -> str:
+def normalise(text: str) -> str:
     """Encode what is not ASCII, and decode what need not be encoded, as both are to be compared (2.2.2)."""
     return ENCODED.sub(shortest_encoding, quote(text, safe=PRINTABLE, errors="surrogatepass"))
 

@@ -26,7 +26,7 @@ from kit.http.parsing import check_values, parse_value
 from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
 from kit.values.timestamps import render_timestamp
-from operators.base.typed_numbers import AMBIGUOUS_NUMBER, editable_amount, normalize_decimal
+from operators.base.typed_numbers import AMBIGUOUS_NUMBER, editable_amount, normalise_decimal
 
 Values: TypeAlias = dict[str, Any]  # of a form's fields
 
@@ -149,7 +149,7 @@ class AmountField(forms.DecimalField):
         return editable_amount(value) if isinstance(value, Decimal) else value
 
     def clean(self, value: object) -> Decimal | None:
-        amount: Decimal | None = super().clean(normalize_decimal(value) if isinstance(value, str) else value)
+        amount: Decimal | None = super().clean(normalise_decimal(value) if isinstance(value, str) else value)
         return amount
 
 

@@ -19,7 +19,7 @@ def editable_amount(amount: Decimal) -> str:
     return f"{text}0" if AMBIGUOUS_NUMBER.fullmatch(text) else text
 
 
-def normalize_decimal(text: str) -> str:
+def normalise_decimal(text: str) -> str:
     """Convert a number from any convention (`0,05`, `1.234,50`, `1 234,50`) to a decimal point without separators.
 
     Raises Django's ValidationError for ambiguous numbers such as `1,200` and `1.200`, and for what is none (`1e3`).

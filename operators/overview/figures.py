@@ -122,11 +122,11 @@ def revenue_figures(
         chart=revenue_chart(choice, window, report),
         tiers=[
             BarRow(
-                name=tier or "no licence type",
+                name=license_type or "no licence type",
                 figure=minor_units(amount, choice.currency),
                 share=share(amount, max(report.by_license_type.values())),
             )
-            for tier, amount in report.by_license_type.items()
+            for license_type, amount in report.by_license_type.items()
         ],
         content=ranking(choice, Content, content),
         requesters=ranking(choice, Requester, requesters),

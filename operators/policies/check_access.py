@@ -36,7 +36,7 @@ from operators.base.scope import Scope, chosen_account_id, request_scope
 from operators.policies.trial import FIELD_NAMES, TrialForm, build_side, char_field, typed_fields
 
 
-class PlaygroundForm(TrialForm):
+class CheckAccessForm(TrialForm):
     """A check; `name` is the test's name to keep, `shown` the outcome that the operator saw."""
 
     name = char_field("What it shows", "For example “Customers read during the embargo”.")
@@ -87,7 +87,7 @@ def check_access(request: HttpRequest, site: AdminSite) -> HttpResponse:
         initial = data = recorded_fields(past)
     if request.method == "POST":
         data = request.POST
-    form = PlaygroundForm(scope, data, initial)
+    form = CheckAccessForm(scope, data, initial)
     context: dict[str, object] = {
         **site.each_context(request),
         "title": "Check access",
@@ -166,7 +166,7 @@ def shown_outcome(answer: Answer) -> str:
 
 
 def keep_as_test(
-    request: HttpRequest, form: PlaygroundForm, answer: Answer, revision: PolicyRevision
+    request: HttpRequest, form: CheckAccessForm, answer: Answer, revision: PolicyRevision
 ) -> HttpResponse | None:
     """Add the example to its policy; None if that fails, or the outcome differs from what the operator saw."""
     if form.cleaned_data["shown"] != shown_outcome(answer):

@@ -67,7 +67,7 @@ from licensing.policies.matching.schedule_text import read_schedule
 from licensing.sites.patterns import MAX_PATTERN, Pattern
 from licensing.visits.robots_parser import RobotsTxt
 from operators.base.fields import split_lines
-from operators.base.typed_numbers import normalize_decimal
+from operators.base.typed_numbers import normalise_decimal
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
@@ -288,7 +288,7 @@ CASES = {
     "date of a catalogue": Case(DateOrder("day-first").to_iso, MAX_BYTES, ("1.", "1/1/2026 ")),
     "JSON lines of a catalogue": Case(read_json_lines, MAX_BYTES, ('{"a":1}\n', "{\n", "\n", '{"a":'), "{}"),
     "lines of a form": Case(split_lines, MAX_BYTES, ("\r\n", " \n", "a\n")),
-    "amount typed": Case(normalize_decimal, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
+    "amount typed": Case(normalise_decimal, MAX_BYTES, ("1,", "1.", "1,000.", ",.")),
     "exchange rates": Case(
         lambda text: list(parse_rates(text)), MAX_BYTES, ("USD,", "1.5,", "2026-01-01,1\n"), "Date,{}"
     ),

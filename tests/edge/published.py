@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from hypothesis import strategies as st
 
 from kit.values.pages import RegisteredPage, RequestedPages
-from kit.values.paths import normalize_path
+from kit.values.paths import usual_path
 from licensing.edge.publishing.terms import Item
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules
@@ -110,7 +110,7 @@ def policies_at(
 ) -> list[CompiledPolicy | None]:
     """Return the policies that apply to a page by its path and query; all must allow it."""
     found = candidate_pages(RequestedPages.from_url(f"{SITE}{target}", None), map(Stored, range(len(items)), items))  # type: ignore[arg-type]
-    rule = RuleTable([StoredRule(*pair) for pair in rules]).most_specific(normalize_path(target))
+    rule = RuleTable([StoredRule(*pair) for pair in rules]).most_specific(usual_path(target))
     return [(rule.policy if rule else None) if item is None else item.policy for _, item in found]  # type: ignore[attr-defined]
 
 

@@ -1,6 +1,6 @@
 from msgspec import Struct
 
-from kit.values.paths import normalize_path
+from kit.values.paths import usual_path
 from licensing.sites.patterns import RuleTable, compile_pattern
 
 
@@ -18,15 +18,15 @@ def test_a_pattern_matches_paths_in_any_spelling():
         ("/a/%70remium/*", "/a/premium/x", True), ("/caf%C3%A9/*", "/café/x", True), ("/a%2A", "/a*b", True),
         ("/a%2A", "/axb", False), ("/Premium/*", "/premium/x", False),
     ]:  # fmt: skip
-        assert compile_pattern(pattern).matches(normalize_path(path)) is matches
+        assert compile_pattern(pattern).matches(usual_path(path)) is matches
     for path in [
         "/premium/x", "/%70remium/x", "//premium/x", "/premium//x", "/premium%2Fx", "/premium%2fx", "/./premium/x",
         "/free/../premium/x", "/free/%2e%2e/premium/x", "/free%2f..%2fpremium/x", "/premium\\x", "/premium%5Cx",
         "/../premium/x", "/premium/x?y=/free", "/premium/x#free",
     ]:  # fmt: skip
-        assert compile_pattern("/premium/*").matches(normalize_path(path))
+        assert compile_pattern("/premium/*").matches(usual_path(path))
     for path in ["/premium/../free/x", "/premium/%2E%2E/free/x", "/%2570remium/x", "/premium/.."]:
-        assert not compile_pattern("/premium/*").matches(normalize_path(path))
+        assert not compile_pattern("/premium/*").matches(usual_path(path))
     assert not compile_pattern("/" + "*a" * 1000 + "b$").matches("/" + "a" * 8000)
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from accounts.keys import keytext
 from kit.http.errors import ValidationFailed
 from kit.values import ids
-from kit.values.paths import normalize_path, read
+from kit.values.paths import read, usual_path
 from kit.values.urls import host_of_url, normalised_path
 from licensing.access.check_values import Check, PresentedToken
 from licensing.access.models import Algorithm, SigningKey
@@ -50,9 +50,7 @@ class Claims(Struct, frozen=True):
         if any(normalised_path(aud.path) == normalised_path(parts.path) for aud in own):
             return True
         paths, is_complete = read(parts.path)
-        return is_complete and all(
-            any(is_at_or_below(path, normalize_path(aud.path)) for aud in own) for path in paths
-        )
+        return is_complete and all(any(is_at_or_below(path, usual_path(aud.path)) for aud in own) for path in paths)
 
 
 def is_at_or_below(path: str, own: str) -> bool:

@@ -83,9 +83,9 @@ class ComparableRule:
         """The names of its conditions on licences."""
         return [name for name in LICENSE_CONDITIONS if name in self.choices or name in self.flags]
 
-    def with_license(self, tier: str | None) -> "ComparableRule":
+    def with_license(self, license_type: str | None) -> "ComparableRule":
         """Return the part with a valid licence of this type; None means any type."""
-        choices = self.choices if tier is None else {**self.choices, "licenseType": frozenset([tier])}
+        choices = self.choices if license_type is None else {**self.choices, "licenseType": frozenset([license_type])}
         return replace(self, choices=choices, flags={**self.flags, "hasValidLicense": True})
 
     @property
