@@ -12,7 +12,6 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Account, ApiKey, AuditEntry, WebhookEndpoint
-from analytics.events.partitions import first_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.statements.closing import close_due
 from benchmarks.admin_pages import Sizes
@@ -124,7 +123,7 @@ def fill_decisions(sizes: Sizes, now: datetime) -> None:
 
     def decision(n: int) -> dict[str, object]:
         created = now - timedelta(hours=sizes.hours) + step * n
-        number = first_id(created).int | 0x7 << 76 | 0x8 << 60 | n  # a UUIDv7 of that time
+        number = ids.first_uuid(created).int | 0x7 << 76 | 0x8 << 60 | n  # a UUIDv7 of that time
         is_allowed = n % 3 > 0
         site = sites[n // 10 % len(sites)] if n % 10 == 0 else None  # every tenth is observed at the edge
         edge = {

@@ -1,6 +1,6 @@
 """Retention of events."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.dispatch import Signal
@@ -11,13 +11,6 @@ from kit.values import ids
 
 CHUNK_ROWS = 1_000
 events_deleted = Signal()  # sent with `before`, after all events from before that time have been deleted
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def first_id_at(moment: datetime) -> str:
-    """Return the smallest event id of that millisecond. Ids are UUIDv7, so those created earlier sort before it."""
-    milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
-    return ids.encode("evt", milliseconds.to_bytes(6) + bytes(10))
 
 
 def purge(before: datetime) -> int:
@@ -28,7 +21,7 @@ def purge(before: datetime) -> int:
     deleted = 0
     while True:
         with turn_to_write(), transaction.atomic():
-            old = Event._base_manager.filter(pk__lt=first_id_at(before)).order_by("pk")
+            old = Event._base_manager.filter(pk__lt=ids.first_id("evt", before)).order_by("pk")
             chunk = list(old.values_list("pk", flat=True)[:CHUNK_ROWS])
             _, numbers = Event._base_manager.filter(pk__in=chunk).delete()
         deleted += numbers.get(Event._meta.label, 0)  # fewer than the chunk if another purge runs

@@ -14,7 +14,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from uuid import UUID
 
 from django.db import connection
 
@@ -36,14 +35,9 @@ def month_start(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
-def first_id(moment: datetime) -> UUID:
-    """Return the smallest id of that millisecond, or of 1970 for earlier times."""
-    return UUID(int=max(0, int(moment.timestamp() * 1000)) << 80)
-
-
 def first_decision_id(moment: datetime) -> str:
-    """Return `first_id` as the id of a decision."""
-    return ids.encode("dec", first_id(moment).bytes)
+    """Return the smallest id of a decision of that millisecond."""
+    return ids.first_id("dec", moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +130,7 @@ def drop_empty(span: PartitionSpan) -> bool:
 
 def has_events(span: PartitionSpan) -> bool:
     with connection.cursor() as cursor:
-        bounds = [first_id(span.begin), first_id(span.end)]
+        bounds = [ids.first_uuid(span.begin), ids.first_uuid(span.end)]
         cursor.execute(f"SELECT EXISTS (SELECT FROM {TABLE} WHERE id >= %s AND id < %s)", bounds)  # noqa: S608
         return bool(cursor.fetchone()[0])
 
@@ -144,8 +138,8 @@ def has_events(span: PartitionSpan) -> bool:
 def make_partition(span: PartitionSpan) -> bool:
     """Create a partition. Returns False if another process created one for this time first."""
     name = span.name
-    begin = first_id(span.begin)
-    end = first_id(span.end)
+    begin = ids.first_uuid(span.begin)
+    end = ids.first_uuid(span.end)
     with short_lock_transaction() as cursor:
         cursor.execute(f"LOCK TABLE {DEFAULT} IN ACCESS EXCLUSIVE MODE")
         if any(map(span.overlaps, list_partitions())):

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from analytics.archive.horizon import read_at_horizon
 from analytics.archive.lookup import last_archived_at
-from analytics.events.partitions import first_id, month_after
+from analytics.events.partitions import first_decision_id, month_after
 from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth, RequesterYear
 from analytics.models.usage import DAYS, MONTHS
@@ -27,7 +27,6 @@ from analytics.usage.report_sql import dialect
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.http.errors import ServiceUnavailable
 from kit.storage.loading import Parameter, prepare, prepared_cursor
-from kit.values import ids
 
 Subject = Literal["content", "requester"]
 ARRAY_TYPES = {"content": "uuid[]", "requester": "bigint[]"}  # of the lists in pending rows
@@ -139,7 +138,7 @@ def count_newest(subject: Subject, account_id: str, key: Key, window: Window) ->
     parameters: list[Parameter] = [
         prepare(AccessEvent, f"{subject}_id", key),
         prepare(AccessEvent, "account_id", account_id),
-        prepare(AccessEvent, "id", ids.encode("dec", first_id(window.start - ID_TIME_SLACK).bytes)),
+        prepare(AccessEvent, "id", first_decision_id(window.start - ID_TIME_SLACK)),
         window.start,
         window.end,
     ]

@@ -21,7 +21,8 @@ from typing import Any, cast
 import certifi
 import httpcore
 
-from kit.outbound.destinations import Address, DestinationRefused, as_address, check_address, check_url
+from kit.outbound.destinations import DestinationRefused, as_address, check_address, check_url
+from kit.values.networks import Address
 
 HEAD_BYTES = 16 * 1024  # for a reply's head, including preceding 1xx responses
 MIN_PIECES = 256

@@ -1,10 +1,10 @@
 """Which URLs and addresses an outgoing request may use."""
 
 import re
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
-Address = IPv4Address | IPv6Address
+from kit.values.networks import Address
 
 HTTPS_PORT = 443
 match_dns_name = re.compile(r"(?!.*\.\.)[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_-])?").fullmatch

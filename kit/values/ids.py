@@ -7,7 +7,7 @@ else uses the text. Every UUID has exactly one text, and texts sort by creation 
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any, TypedDict, Unpack
 from uuid import UUID
@@ -26,6 +26,8 @@ TRIPLES = [f"{number:03x}" for number in range(4096)]  # three hexadecimal digit
 TEXT = "[0-7][0-9abcdefghjkmnpqrstvwxyz]{25}"
 match_id = re.compile(TEXT).fullmatch
 RawId = UUID | bytes  # as returned by a database
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def encode(prefix: str, value: bytes) -> str:
@@ -60,6 +62,16 @@ def decode(prefix: str, text: object) -> bytes | None:
 def raw_bytes(key: RawId) -> bytes:
     """Return the 16 bytes of an id as a database returns it."""
     return key.bytes if isinstance(key, UUID) else bytes(key)
+
+
+def first_uuid(moment: datetime) -> UUID:
+    """Return the smallest UUID of an id of that millisecond, or of 1970 for earlier times."""
+    return UUID(int=max(0, (moment - EPOCH) // MILLISECOND) << 80)
+
+
+def first_id(prefix: str, moment: datetime) -> str:
+    """Return the smallest id of that millisecond. Ids created earlier sort before it."""
+    return encode(prefix, first_uuid(moment).bytes)
 
 
 def id_to_hex(prefix: str, text: str) -> str:

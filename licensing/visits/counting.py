@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Account
-from analytics.events.partitions import first_id
+from analytics.events.partitions import first_decision_id
 from analytics.models import AccessEvent
 from kit.storage.reading import committed_until
 from kit.storage.sqlite_turns import rows_at_a_time
 from kit.storage.unsynced import unsynced
-from kit.values import ids
 from licensing.visits.models import VisitsCounted
 from licensing.visits.usage import groups_in, store_usage, tally_visits
 
@@ -98,8 +97,8 @@ def count_stretch(begin: datetime, end: datetime) -> bool:
 
 def recorded_decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
     """Return all decisions in this period. Also filters by id, because partitions are by id."""
-    first = ids.encode("dec", first_id(begin).bytes)
-    last = ids.encode("dec", first_id(end).bytes)
+    first = first_decision_id(begin)
+    last = first_decision_id(end)
     return AccessEvent.objects.filter(pk__gte=first, pk__lt=last, created__gte=begin, created__lt=end)
 
 

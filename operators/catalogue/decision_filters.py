@@ -6,9 +6,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
-from analytics.events.partitions import first_id
+from analytics.events.partitions import first_decision_id
 from analytics.models import AccessEvent
-from kit.values import ids
 from licensing.access.filters import begins_with, is_page, recorded_fact
 from licensing.policies.decision import UNMET_DEMAND, Reason
 from licensing.sites.models import Site
@@ -31,10 +30,10 @@ class RecordedFilter(LocalDateTimeFilter):
     SLACK = timedelta(hours=1)
 
     def at_least(self, moment: datetime) -> dict[str, object]:
-        return {**super().at_least(moment), "pk__gte": ids.encode("dec", first_id(moment - self.SLACK).bytes)}
+        return {**super().at_least(moment), "pk__gte": first_decision_id(moment - self.SLACK)}
 
     def at_most(self, moment: datetime) -> dict[str, object]:
-        return {**super().at_most(moment), "pk__lt": ids.encode("dec", first_id(moment + self.SLACK).bytes)}
+        return {**super().at_most(moment), "pk__lt": first_decision_id(moment + self.SLACK)}
 
 
 def bounded_scan(events: QuerySet[AccessEvent], limit: int = MAX_SCANNED) -> QuerySet[AccessEvent]:

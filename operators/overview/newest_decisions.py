@@ -10,11 +10,10 @@ from django.db.models.functions import Coalesce, TruncSecond
 from django.http import HttpRequest
 from msgspec import Struct
 
-from analytics.events.partitions import first_id
+from analytics.events.partitions import first_decision_id
 from analytics.models import AccessEvent
 from analytics.windows import DAY, Window
 from kit.storage.by_database import by_database
-from kit.values import ids
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site
@@ -33,7 +32,7 @@ def newest_decisions(
     For one account these are its own, by index; for several, the newest of all accounts, so that busy other accounts
     cost no more.
     """
-    first = ids.encode("dec", first_id(window.start - DAY).bytes)
+    first = first_decision_id(window.start - DAY)
     events = AccessEvent.objects.filter(pk__gte=first, created__gte=window.start, created__lt=window.end)
     account_events = events.filter(account_id__in=list(account_ids))
     if len(account_ids) == 1:
@@ -57,7 +56,7 @@ def newest_decisions(
 
 def newest_since(account_ids: Sequence[str], since: datetime, limit: int) -> QuerySet[AccessEvent]:
     """Return the accounts' newest `limit` decisions since a time, and those of the same moment as the oldest."""
-    first = ids.encode("dec", first_id(since - DAY).bytes)
+    first = first_decision_id(since - DAY)
     recent = AccessEvent.objects.filter(account_id__in=account_ids, created__gte=since, pk__gte=first)
     if len(account_ids) == 1:
         oldest = recent.order_by("-created", "-pk").values("created")[limit - 1 : limit]
