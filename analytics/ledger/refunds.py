@@ -76,9 +76,7 @@ class Charge(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """The amounts of a charge in one currency: what it booked, what adjustments added later, and what refunds gave
-    back, which is positive.
-    """
+    """What a charge booked in one currency, what adjustments added later, and what was refunded, which is positive."""
 
     booked: Decimal = ZERO
     added: Decimal = ZERO
@@ -142,11 +140,8 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
     single = Case(When(IS_SINGLE, then=F("id")), default=F("fee_id"))
     groups = entries.order_by().annotate(single=single).values_list("single", "decision_id", "license_id", "currency")
     by_charge: Balances = {}
-    sums = {
-        "booked": Sum("amount", filter=~(IS_REFUND | IS_ADDED)),
-        "added": Sum("amount", filter=IS_ADDED),
-        "refunds": Sum("amount", filter=IS_REFUND),
-    }
+    parts = {"booked": ~(IS_REFUND | IS_ADDED), "added": IS_ADDED, "refunds": IS_REFUND}
+    sums = {name: Sum("amount", filter=part) for name, part in parts.items()}
     for *names, currency, booked, added, refunds in groups.annotate(**sums):
         if (charge := named_first(*names)) is not None:
             former = by_charge.get((charge, currency), Balance())

@@ -1,11 +1,20 @@
 """Every page of the admin, from the site's URL patterns, so new pages are included."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
+from django.utils import timezone
+
+from accounts.models import Account
+from analytics.models import ExchangeRate
+from licensing.requesters.models import Requester
+from tests import factories
 
 # Views that show no page.
 DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensing_license_preview")
@@ -81,3 +90,22 @@ def addresses() -> Iterator[tuple[str, str]]:
                 yield name, reverse(f"admin:{name}", args=[quote(newest)])
             except NoReverseMatch:
                 continue  # it names more than an object
+
+
+def fill(api: Any, account: Account) -> None:
+    """Create one of each resource; the newest customer has charges to refund, and a licence that ends soon."""
+    named = {"action": "allow", "conditions": {"requesterId": "org_acme", "attributes": {"country": "DE"}}}
+    limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 5, "period": "hour"}}
+    policy = factories.policy(account, named, limited, factories.DENY_ALL)
+    item = factories.content(account, policy_id=policy.pk, tags=["a"])
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_stranger"})
+    factories.site(account, {"/a/*": policy})
+    factories.endpoint(account)
+    terms = {"price_amount": Decimal(100), "price_currency": "EUR", "per_access": "0.05"}
+    factories.license(account, expires_at=timezone.now() + timedelta(days=9), **terms)
+    factories.license_client(account)
+    factories.wallet(account, requester_id="org_acme")
+    factories.payment(account, requester_id="org_acme")
+    ExchangeRate.objects.create(currency="EUR", day=timezone.now().date() - timedelta(days=1), rate="1.25")
+    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
+    assert Requester.objects.latest("pk").requester_id == "org_acme"

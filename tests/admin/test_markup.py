@@ -1,16 +1,9 @@
 import re
-from datetime import timedelta
-from decimal import Decimal
 
-from django.utils import timezone
-
-from analytics.models import ExchangeRate
 from kit.rest.resources import unknown
-from licensing.requesters.models import Requester
 from operators.base.refusals import translate_message
 from operators.catalogue.uploads import LARGER_FILES
-from tests import factories
-from tests.admin.every_page import addresses
+from tests.admin.every_page import addresses, fill
 from tests.admin.markup import markup_in, words_of
 
 
@@ -45,25 +38,6 @@ def test_no_page_shows_its_own_markup_or_says_requester_and_all_that_take_files_
     assert "licensing_requester_refund" in shown
     assert len(shown) > 50
     assert take_files == set(LARGER_FILES)
-
-
-def fill(api, account):
-    """Create one of each resource; the newest customer has charges to refund, and a licence that ends soon."""
-    named = {"action": "allow", "conditions": {"requesterId": "org_acme", "attributes": {"country": "DE"}}}
-    limited = {**factories.ALLOW_LICENSED, "rateLimit": {"requests": 5, "period": "hour"}}
-    policy = factories.policy(account, named, limited, factories.DENY_ALL)
-    item = factories.content(account, policy_id=policy.pk, tags=["a"])
-    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_stranger"})
-    factories.site(account, {"/a/*": policy})
-    factories.endpoint(account)
-    terms = {"price_amount": Decimal(100), "price_currency": "EUR", "per_access": "0.05"}
-    factories.license(account, expires_at=timezone.now() + timedelta(days=9), **terms)
-    factories.license_client(account)
-    factories.wallet(account, requester_id="org_acme")
-    factories.payment(account, requester_id="org_acme")
-    ExchangeRate.objects.create(currency="EUR", day=timezone.now().date() - timedelta(days=1), rate="1.25")
-    api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
-    assert Requester.objects.latest("pk").requester_id == "org_acme"
 
 
 def test_a_message_of_the_api_says_customer_where_the_api_says_requester():

@@ -8,9 +8,8 @@ from licensing.requesters.models import Requester
 from operators import navigation
 from operators.base.links import change_url
 from tests import factories
-from tests.admin.every_page import models, newest_of
+from tests.admin.every_page import fill, models, newest_of
 from tests.admin.forms import html_of
-from tests.admin.test_markup import fill
 
 
 @pytest.fixture
