@@ -5,6 +5,8 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
+from django.urls import reverse
+
 
 class FormReader(HTMLParser):
     """Collect the field values of every form on a page."""
@@ -87,3 +89,9 @@ def as_sent(fields: dict[str, Any]) -> dict[str, Any]:
         name: [crlf(one) for one in value] if isinstance(value, list) else crlf(value)
         for name, value in fields.items()
     }
+
+
+def top_up(client: Any, requester: Any, **fields: Any) -> Any:
+    """Top up a customer's credit by its form, and confirm it unless the form is refused. Return the last reply."""
+    reply = submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
+    return confirmed(client, reply) if "confirmed" in form_values(reply.content.decode()) else reply

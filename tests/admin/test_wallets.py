@@ -14,7 +14,7 @@ from analytics.wallets.burn_down import burn_down
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
-from tests.admin.forms import confirmed, form_values, html_of, submit
+from tests.admin.forms import confirmed, form_values, html_of, submit, top_up
 from tests.admin.markup import words_of
 
 ADD = reverse("admin:analytics_wallet_add")
@@ -35,44 +35,6 @@ def act(client, made, action, **fields):
     return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
 
 
-def top_up(client, requester, **fields):
-    reply = submit(client, reverse("admin:licensing_requester_top_up", args=[requester.pk]), **fields)
-    return confirmed(client, reply) if "confirmed" in form_values(reply.content.decode()) else reply
-
-
-def test_a_top_up_is_asked_about_before_anything_is_recorded(admin, customer):
-    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
-    asked = submit(admin, address, wallet="EUR", amount="100")
-    text = " ".join(strip_tags(asked.content.decode()).split())
-    assert f"Add 100.00 EUR for {customer}?" in text
-    assert "A payment of 100.00 EUR is recorded." in text
-    assert not Wallet.objects.exists()
-    assert not Payment.objects.exists()
-    again = admin.post(address, {**form_values(asked.content.decode()), "_edit": "back"})
-    assert form_values(again.content.decode())["amount"] == ["100"]
-    assert confirmed(admin, asked)["Location"] == change_url(customer)
-    assert (Wallet.objects.get().balance, Payment.objects.get().amount) == (100, 100)
-
-
-def test_credit_in_money_and_its_payment_are_recorded_in_one_step(admin, customer):
-    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
-    opened = form_values(admin.get(address).content.decode())
-    assert opened["currency"] == ["USD"]
-    for said in ("100.00 EUR added, and a payment of 100.00 EUR recorded.", "The form was sent twice."):
-        sent = {"wallet": "EUR", "amount": "100", "external_id": "transfer-7", "confirmed": "1"}
-        reply = admin.post(address, {**opened, **sent})
-        assert reply["Location"] == change_url(customer)
-        assert said in admin.get(change_url(customer)).content.decode()
-    [wallet], [payment], [statement] = Wallet.objects.all(), Payment.objects.all(), Statement.objects.all()
-    assert (wallet.unit, wallet.balance) == ("EUR", 100)
-    assert (payment.amount, payment.currency, payment.external_id) == (100, "EUR", "transfer-7")
-    assert (statement.payments, statement.closing, statement.credit_closing) == (100, -100, 100)
-    assert "100.00 EUR paid in advance" in admin.get(change_url(customer)).content.decode()
-    assert top_up(admin, customer, wallet="EUR", amount="5", payment="recorded").status_code == 302
-    assert Wallet.objects.get().balance == 105
-    assert Payment.objects.count() == 1
-
-
 @pytest.mark.parametrize("number", ["", "transfer-9"])
 def test_voiding_a_payment_takes_back_the_credit_that_it_paid_for(admin, api, customer, number):
     top_up(admin, customer, wallet="EUR", amount="80", external_id=number)
@@ -87,60 +49,6 @@ def test_voiding_a_payment_takes_back_the_credit_that_it_paid_for(admin, api, cu
     kept = reverse("admin:analytics_payment_void", args=[Payment.objects.get(voided_at=None, reverses=None).pk])
     admin.post(kept, {"reason": "Paid in cash"})
     assert Wallet.objects.get(unit="EUR").balance == 7
-
-
-def test_accesses_are_topped_up_with_what_was_paid_for_them(admin, customer):
-    sold = {"wallet": "access", "amount": "10000"}
-    assert "Enter what was paid for the accesses" in top_up(admin, customer, **sold).content.decode()
-    assert top_up(admin, customer, **sold, price="500", currency="EUR").status_code == 302
-    payment = Payment.objects.get()
-    assert (payment.amount, payment.currency, payment.grant.amount) == (500, "EUR", 10_000)
-    needless = top_up(admin, customer, wallet="USD", amount="5", price="5").content.decode()
-    assert "Only accesses that are paid for now have a price" in needless
-    assert top_up(admin, customer, wallet="access", amount="50", payment="gift").status_code == 302
-    assert [grant.kind for grant in Grant.objects.order_by("created")] == ["paid", "promotional"]
-    assert Payment.objects.count() == 1
-
-
-def test_a_top_up_with_the_number_of_a_recorded_payment_records_no_second_one(admin, api, customer):
-    paid = {"requesterId": "org_acme", "amount": 40, "currency": "USD", "externalId": "transfer-8"}
-    api.post("/v1/payments", paid)
-    differs = top_up(admin, customer, wallet="USD", amount="41", external_id="transfer-8")
-    assert "Another payment has the number" in differs.content.decode()
-    assert not Grant.objects.exists()
-    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
-    asked = submit(admin, address, wallet="USD", amount="40", external_id="transfer-8")
-    assert "The payment transfer-8 was recorded before: no other one is." in asked.content.decode()
-    assert confirmed(admin, asked).status_code == 302
-    assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 40)
-
-
-def test_an_operator_who_may_not_record_payments_tops_up_without_one(staff, sign_in, account, customer):
-    rights = ("licensing.view_requester", "analytics.view_wallet", "analytics.change_wallet")
-    client = sign_in(staff(*rights, accounts=[account]))
-    assert "valid choice" in top_up(client, customer, wallet="USD", amount="5", payment="record").content.decode()
-    assert top_up(client, customer, wallet="USD", amount="5", payment="recorded").status_code == 302
-    refused = top_up(client, customer, wallet="USD", amount="5", payment="gift").content.decode()
-    assert "A gift of money is a credit note, too" in refused
-    assert Grant.objects.count() == 1
-    assert not Payment.objects.exists()
-
-
-def test_what_is_spent_of_a_gift_is_not_owed(admin, api, customer):
-    price = {"amount": "0.1", "currency": "EUR"}
-    api.post("/v1/licenses", {"requesterId": "org_gift", "licenseType": "commercial", "pricePerAccess": price})
-    address = reverse("admin:licensing_requester_top_up", args=[Requester.objects.get(requester_id="org_gift").pk])
-    asked = submit(admin, address, wallet="EUR", amount="0.3", payment="gift")
-    assert "A credit note of 0.30 EUR is recorded" in asked.content.decode()
-    for _ in range(2):  # the second time, nothing is added
-        confirmed(admin, asked)
-    assert (Wallet.objects.get().balance, LedgerEntry.objects.get().amount) == (Decimal("0.3"), Decimal("-0.3"))
-    rule = {"action": "allow", "priority": 1, "conditions": {"hasValidLicense": True}, "permissions": ["read"]}
-    policy = api.post("/v1/policies", {"name": "Licensed", "rules": [rule]})["id"]
-    item = api.post("/v1/content", {"title": "Item", "policyId": policy})["id"]
-    for _ in range(3):
-        assert api.post("/v1/access/check", {"contentId": item, "requester": "org_gift"})["allowed"]
-    assert (Wallet.objects.get().balance, Statement.objects.get().closing) == (0, 0)
 
 
 def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, customer):
@@ -192,15 +100,6 @@ def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
     more = act(admin, wallet, "top_up", amount="5.50", payment="recorded", confirmed="1")
     assert more.status_code == 302  # another form adds more
     assert balance() == Decimal("26.5")
-
-
-def test_a_top_up_proposes_the_currency_that_licences_charge_and_warns_of_others(admin, account):
-    held = factories.license(account, access_amount=Decimal("0.25"), access_currency="EUR")
-    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
-    assert form_values(admin.get(address).content.decode())["wallet"] == ["EUR"]
-    asked = submit(admin, address, wallet="USD", amount="50", payment="recorded").content.decode()
-    assert "charge accesses in EUR: credit in USD does not pay them." in asked
-    assert not Grant.objects.exists()
 
 
 def test_a_quota_that_was_changed_meanwhile_is_not_changed_back(admin, api, wallet):
