@@ -156,12 +156,12 @@ def build_form_confirmation(
     mend = "Void the payment, or the grant, to take it back."
     if fields["payment"] == GIFT and unit != ACCESS:
         payment = f"A credit note of {added} is recorded, so that {holder} does not owe what it spends of the gift."
-        mend = f"To take it back, void the grant and charge {added}."
+        mend = f"To undo it, use Take back on the wallet's page, and charge {added}."
     elif fields["payment"] != RECORD:
         payment = "No payment is recorded."
         if unit != ACCESS:
             payment += f" {holder} is charged for what it spends, in addition to its licence's price."
-        mend = "Void the grant to take it back."
+        mend = "Take back on the wallet's page undoes it."
     elif fields["price"] is not None:
         price = in_full(fields["price"], fields["currency"])
         payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change. "

@@ -3,9 +3,10 @@
 from decimal import Decimal
 from typing import ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.forms import Media, ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from unfold.decorators import display
@@ -20,13 +21,14 @@ from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.links import link_to
+from operators.base.links import change_url, link_to
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import shown_time
 from operators.customers.quotas import count_here
+from operators.customers.taking_back import open_grants, taking_back
 from operators.customers.top_ups import top_up_confirmation
 from operators.customers.wallet_forms import Terms, WalletForm, initial_terms, terms_in_body
 
@@ -55,7 +57,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     fieldset_headings = {"grants": "What was added", "entries": "Latest changes"}
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER, "of_license": SuggestionKind.LICENSE}
-    actions_detail = ("top_up", "change_terms")
+    actions_detail = ("top_up", "change_terms", "take_back")
     change_form_outer_before_template = "operators/customers/burn_down.html"
 
     @property
@@ -124,6 +126,14 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
             done="Saved.",
             current=current,
         )
+
+    @confirmed_action("Take back", "undo", "take-back")
+    def take_back(self, request: HttpRequest, wallet: Wallet) -> Confirmation | HttpResponse:
+        grants = open_grants(wallet)
+        if not grants:
+            self.message_user(request, "Nothing is left that could be taken back.", messages.WARNING)
+            return redirect(change_url(wallet))
+        return taking_back(wallet, grants)
 
     # --- Showing -----------------------------------------------------------------------------------------------------
 

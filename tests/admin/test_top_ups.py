@@ -16,6 +16,11 @@ def customer(account):
     return factories.license(account, per_access="0.05").requester
 
 
+@pytest.fixture
+def wallet(account, customer):
+    return Wallet.objects.get(pk=factories.wallet(account, requester_id=customer.requester_id)["wallet"])
+
+
 def test_a_top_up_is_asked_about_before_anything_is_recorded(admin, customer):
     address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
     asked = submit(admin, address, wallet="EUR", amount="100")
@@ -110,3 +115,20 @@ def test_a_top_up_proposes_the_currency_that_licences_charge_and_warns_of_others
     asked = submit(admin, address, wallet="USD", amount="50", payment="recorded").content.decode()
     assert "charge accesses in EUR: credit in USD does not pay them." in asked
     assert not Grant.objects.exists()
+
+
+def test_credit_that_was_added_by_mistake_is_taken_back_with_what_is_left_of_it(admin, api, wallet):
+    api.post(f"/v1/wallets/{wallet.pk}/grants", {"amount": "2.5", "kind": "promotional", "externalId": "spring"})
+    address = reverse("admin:analytics_wallet_take_back", args=[wallet.pk])
+    shown = admin.get(address).content.decode()
+    assert "2.50 USD left of 2.50 USD, promotional, added on" in shown
+    gift = Grant.objects.get(kind="promotional")
+    assert submit(admin, address, grant=gift.pk).status_code == 302
+    wallet.refresh_from_db()
+    gift.refresh_from_db()
+    assert (wallet.balance, gift.remaining) == (10, 0)
+    assert gift.voided_at is not None
+    assert submit(admin, address, grant=gift.pk).status_code == 200  # it is no choice any more
+    submit(admin, address, grant=Grant.objects.exclude(pk=gift.pk).get().pk)
+    assert admin.get(address)["Location"] == change_url(wallet)
+    assert "Nothing is left that could be taken back." in admin.get(change_url(wallet)).content.decode()
