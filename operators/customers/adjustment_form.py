@@ -123,7 +123,7 @@ def returned_credit(saved: LedgerEntry) -> list[SafeString]:
     refunds = Grant.objects.filter(pk__in=entries.values("grant"), ended_at=None, remaining__gt=0)
     return [
         format_html(
-            "{} that a refund of this access returned stay as credit in {}. To take them back, void the grant there.",
+            "{} that a refund of this access returned stay as credit in {}. To undo that, use Take back there.",
             in_full(grant.remaining, saved.currency),
             link_to(grant.wallet, "its wallet"),
         )
