@@ -76,12 +76,7 @@ class PolicyAdmin(PolicyVersions, PolicySimulator):
         "changed",
     )  # fmt: skip
     list_select_related = ("account",)
-    phone_row_columns = {
-        "mode": "",
-        "number_of_rules": "rules:",
-        "number_of_items": "items:",
-        "sites_with_it": "sites:",
-    }
+    phone_row_columns = {"mode": "", "number_of_items": "items:", "sites_with_it": "sites:"}
     fieldset_headings = {"mode": "How it decides"}
     list_filter = (
         ("mode", ChoicesDropdownFilter),
