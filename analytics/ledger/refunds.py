@@ -83,17 +83,13 @@ class Balance(NamedTuple):
     refunded: Decimal = ZERO
 
     @property
-    def charged(self) -> Decimal:
-        return self.booked + self.added
-
-    @property
     def original(self) -> Decimal:
         """What was charged before corrections, or by adjustments only."""
         return self.booked or self.added
 
     @property
     def refundable(self) -> Decimal:
-        return max(self.charged - self.refunded, ZERO)
+        return max(self.booked + self.added - self.refunded, ZERO)
 
 
 Balances = dict[tuple[Charge, str], Balance]  # by charge and currency

@@ -119,8 +119,9 @@ def check_refunds() -> Missing:
     for first in range(0, len(charges), CHARGES):
         charged_balances = balances(accounts.values(), charges[first : first + CHARGES])
         for (charge, currency), balance in charged_balances.items():
-            if balance.refunded > balance.charged:
-                yield (accounts[charge], charge.id, currency), balance.charged - balance.refunded
+            left = balance.booked + balance.added - balance.refunded
+            if left < 0:
+                yield (accounts[charge], charge.id, currency), left
 
 
 def check_fees() -> Missing:

@@ -21,7 +21,7 @@ DATA = ("jsi18n", "autocomplete", "search", "view_on_site", "suggest", "licensin
 FILES = (
     "licensing_content_export_items", "analytics_accessevent_export_items", "analytics_ledgerentry_export_items",
     "analytics_statement_export_items", "analytics_statement_export_lines", "analytics_payment_export_items",
-    "licensing_requester_export_items",
+    "licensing_requester_export_items", "revenue_file",
 )  # fmt: skip
 LEAD_ELSEWHERE = (
     *(f"licensing_{one}_{action}" for one in ("requester", "content") for action in ("issue_license", "check_access")),
