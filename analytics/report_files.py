@@ -40,6 +40,18 @@ def report_response(
     file_format = wanted_format(request.query_params, request.headers.get("Accept", ""))
     if file_format == "json":
         return json_report(make)
+    return report_file(request, file_format, name, serializer, make)
+
+
+def report_file(
+    request: Request,
+    file_format: str,
+    name: str,
+    serializer: type[BaseSerializer],
+    make: Callable[[], Mapping[str, object]],
+    *,
+    has_bom: bool = False,
+) -> HttpResponseBase:
     reading = Reading()
     chunks = [rows_of_report(reading.read(make))]
-    return export(request, file_format, name, columns_of_report(serializer), chunks, reading)
+    return export(request, file_format, name, columns_of_report(serializer), chunks, reading, has_bom=has_bom)

@@ -38,7 +38,7 @@ class OperatorSite(UnfoldAdminSite):
 
         return [
             *pages_without_model(self),
-            path("revenue.csv", self.admin_view(revenue_file), {"site": self}, name="revenue_file"),
+            path("revenue.csv", self.admin_view(revenue_file), name="revenue_file"),
             path("suggest/", self.admin_view(suggest), {"site": self}, name="suggest"),
             path("account/", self.admin_view(switch_account), {"site": self}, name="switch_account"),
             path("time-zone/", self.admin_view(time_zone_page), {"site": self}, name="time_zone"),

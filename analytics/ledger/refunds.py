@@ -76,7 +76,7 @@ class Charge(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """What a charge booked in one currency, what adjustments added later, and what was refunded, which is positive."""
+    """A charge's amounts in one currency: its own, what was added to it later, and refunds as a positive amount."""
 
     booked: Decimal = ZERO
     added: Decimal = ZERO
@@ -84,7 +84,7 @@ class Balance(NamedTuple):
 
     @property
     def original(self) -> Decimal:
-        """What was charged before corrections, or by adjustments only."""
+        """The charge's own amount or, if it has none, what adjustments charged."""
         return self.booked or self.added
 
     @property

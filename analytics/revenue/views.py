@@ -13,9 +13,8 @@ from analytics.rates.conversion import check_currency
 from analytics.report_files import report_response
 from analytics.revenue.report import MOST_EARNERS, TOP, first_entry, revenue_report
 from analytics.revenue.serializers import RevenueReportSerializer, present
-from kit.http.errors import InvalidRequest
+from kit.rest.pagination import parse_count
 from kit.values.currencies import CURRENCIES
-from kit.values.suggestions import MAX_SHOWN
 
 CURRENCY = OpenApiParameter(
     "currency",
@@ -32,14 +31,6 @@ EARNERS = OpenApiParameter(
     {"type": "integer", "minimum": 1, "maximum": MOST_EARNERS, "default": TOP},
     description="The number of requesters, and of items, that the report lists at most.",
 )
-
-
-def parse_top(text: str) -> int:
-    if not (
-        text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_EARNERS)) and 1 <= int(text) <= MOST_EARNERS
-    ):
-        raise InvalidRequest(f"Must be an integer from 1 to {MOST_EARNERS}, not {text[:MAX_SHOWN]!r}.", param="top")
-    return int(text)
 
 
 class RevenueViewSet(AccountViewSet):
@@ -60,7 +51,7 @@ class RevenueViewSet(AccountViewSet):
         now, accounts = timezone.now(), [self.account_id]
         window = windows.REVENUE.parse(request.query_params, now, lambda: first_entry(accounts))
         currency = check_currency(request.query_params.get("currency", "USD"))
-        top = parse_top(request.query_params.get("top", str(TOP)))
+        top = parse_count(request.query_params.get("top", str(TOP)), "top", MOST_EARNERS)
 
         def report() -> dict[str, object]:
             return present(revenue_report(accounts, window, currency, now, top=top), window)

@@ -135,8 +135,11 @@ def check_fees() -> Missing:
 
 
 def check_statements() -> Missing:
-    """Each statement adds up and continues the one before. The last has what is owed, and the wallets' credit."""
-    owed, credit = Sums(), Sums()
+    """Each statement adds up and continues the one before. The last has what is owed, and the wallets' credit.
+
+    Together they have the refunds of the ledger.
+    """
+    owed, credit, refunds = Sums(), Sums(), Sums()
     for statement in Statement.objects.order_by("month", "pk").iterator():
         holder = (statement.account_id, statement.requester_id, statement.currency)
         key = (statement.account_id, statement.pk, statement.currency)
@@ -153,6 +156,9 @@ def check_statements() -> Missing:
         ):
             yield from compare({key: expected}, {key: actual})
         owed[holder], credit[holder] = statement.closing, statement.credit_closing
+        refunds[holder] = refunds.get(holder, ZERO) - statement.refunds
+    refunding = LedgerEntry.objects.filter(IS_REFUND)
+    yield from compare(add_up(refunding, "requester_id", "currency"), refunds)
     yield from compare(add_up(Wallet.objects.all(), "requester_id", "unit", "balance"), credit)
     moved = RawSQL(moved_into(Side.OWED), (), AmountField())  # noqa: S611 - made of constants
     yield from compare(add_up(Entry.objects.all(), "requester_id", "currency", moved), owed)
@@ -164,9 +170,6 @@ def check_lines() -> Missing:
     entries, lines = LedgerEntry.objects.all(), StatementLine.objects.all()
     totals = add_up(Statement.objects.all(), "requester_id", "currency", "total")
     yield from compare(add_up(entries, "requester_id", "currency"), totals)
-    returned = ExpressionWrapper(-F("refunds"), output_field=AmountField())
-    refunds = add_up(Statement.objects.all(), "requester_id", "currency", returned)
-    yield from compare(add_up(entries.filter(IS_REFUND), "requester_id", "currency"), refunds)
     for subject in ("requester_id", "license_type", "content_id"):
         yield from compare(add_up(entries, subject, "currency"), add_up(lines, subject, "currency"))
 

@@ -28,12 +28,13 @@ M = TypeVar("M", bound=Model)
 
 
 def parse_limit(text: str | None) -> int:
-    if text is None:
-        return DEFAULT_LIMIT
-    if not (text.isascii() and text.isdecimal() and len(text) <= 3 and 1 <= int(text) <= MAX_LIMIT):
-        raise InvalidRequest(
-            f"limit must be an integer from 1 to {MAX_LIMIT}, not {text[:MAX_SHOWN]!r}.", param="limit"
-        )
+    return DEFAULT_LIMIT if text is None else parse_count(text, "limit", MAX_LIMIT)
+
+
+def parse_count(text: str, param: str, most: int) -> int:
+    """Parse a parameter from 1 to `most`. Raises InvalidRequest."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most)) and 1 <= int(text) <= most):
+        raise InvalidRequest(f"{param} must be an integer from 1 to {most}, not {text[:MAX_SHOWN]!r}.", param=param)
     return int(text)
 
 

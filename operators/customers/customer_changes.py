@@ -220,7 +220,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
         afterwards: list[tuple[str, str]] = []
 
         def perform(fields: dict[str, str]) -> HttpResponse:
-            earlier = list(transfers_from(requester))
+            earlier = transfers_from(requester)
             target = merging.merge(requester, fields["into"])
             moved = [in_full(one.amount, one.currency) for one in transfers_from(requester) if one not in earlier]
             afterwards[:] = [

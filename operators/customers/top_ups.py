@@ -75,7 +75,7 @@ class TopUpForm(forms.Form):
         cleaned = self.cleaned_data
         wallet = self.wallets.get(cleaned.get("wallet") or "")
         unit = wallet.unit if wallet else cleaned.get("wallet")
-        if cleaned.get("payment") == GIFT and unit != ACCESS and not self.may_charge:
+        if is_gift_of_money(cleaned.get("payment"), unit) and not self.may_charge:
             self.add_error("payment", "A gift of money is a credit note, too. Your role does not include those.")
         needs_price = unit == ACCESS and cleaned.get("payment") == RECORD
         if needs_price and not cleaned.get("price"):
@@ -154,7 +154,7 @@ def build_form_confirmation(
             f"Licences of {holder} charge accesses in {', '.join(charged)}: credit in {unit} does not pay them."
         ]
     mend = "Void the payment, or the grant, to take it back."
-    if fields["payment"] == GIFT and unit != ACCESS:
+    if is_gift_of_money(fields["payment"], unit):
         payment = f"A credit note of {added} is recorded, so that {holder} does not owe what it spends of the gift."
         mend = f"To undo it, use Take back on the wallet's page, and charge {added}."
     elif fields["payment"] != RECORD:
@@ -184,6 +184,11 @@ def build_form_confirmation(
         warnings=warnings,
         promised_at=stored_now(),
     )
+
+
+def is_gift_of_money(payment: str | None, unit: str | None) -> bool:
+    """Whether a credit note has to settle what is spent of the credit."""
+    return payment == GIFT and unit != ACCESS
 
 
 def is_recorded(holder: Requester, number: str) -> bool:
@@ -234,7 +239,7 @@ def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, field
         return f"{fields['external_id']} was added before. Nothing was added now."
     if fields["price"] is not None and fields["currency"]:
         return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
-    if fields["payment"] == GIFT and wallet.unit != ACCESS:
+    if is_gift_of_money(fields["payment"], wallet.unit):
         check_promise(request, holder, wallet.unit, stored_now())
         note = {"amount": -grant.amount, "currency": wallet.unit, "description": GIFT_TEXT}
         adjust(wallet.account_id, {**note, "requester_id": holder.requester_id})

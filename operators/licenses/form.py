@@ -103,7 +103,7 @@ class LicenseForm(QuotaFields, ServiceForm):
         return cleaned
 
     def drop_unused_currencies(self, cleaned: Values) -> None:
-        """Ignore the currencies of a new licence's form, which fills them in, where there is no amount."""
+        """Drop currencies without an amount: the form of a new licence fills them in."""
         if not self.instance._state.adding:
             return
         for name in ("price", "access", "fee"):

@@ -9,6 +9,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from accounts.models import Account
+from analytics.models import Wallet
+from licensing.requesters.models import Requester
 from operators.base.scope import set_scope
 from operators.login import second_factor
 from tests import factories
@@ -74,3 +76,13 @@ def herrings(account: Account, other_account: Account) -> dict[str, Any]:
     factories.policy(other_account, {**factories.ALLOW_LICENSED, "permissions": ["theirs"]}, name="Herring of theirs")
     factories.license(other_account, "org_herring_theirs")
     return made
+
+
+@pytest.fixture
+def customer(account: Account) -> Requester:
+    return factories.license(account, per_access="0.05").requester
+
+
+@pytest.fixture
+def wallet(account: Account, customer: Requester) -> Wallet:
+    return Wallet.objects.get(pk=factories.wallet(account, requester_id=customer.requester_id)["wallet"])

@@ -190,9 +190,8 @@ def test_the_sites_whose_sections_use_a_policy_are_named_before_it_is_saved(admi
     assert "marsh.example and 1 more" in row[row.index("field-sites_with_it") :].partition("</td>")[0]
     html = html_of(admin.get(change_url(policy)))
     assert "2 sites use it for sections" in html
-    assert [f">{site}</a>" in html for site in ("marsh.example (2 patterns)", "quay.example (1 pattern)")] == [
-        True
-    ] * 2
+    for site in ("marsh.example (2 patterns)", "quay.example (1 pattern)"):
+        assert f">{site}</a>" in html
 
     html = html_of(save(admin, policy, **{"rules-0-licenseType": "enterprise"}))
     assert "No item links to it, and 2 sites use it for sections, marsh.example (2 patterns) and quay.example" in html

@@ -60,7 +60,7 @@ def test_a_fact_without_a_value_is_no_part_of_the_second_line(admin, account):
 def test_facts_have_their_word_and_rows_lead_on_by_their_first_cell_and_their_name(admin, account):
     factories.policy(account)
     [row] = rows(admin, Policy)
-    assert '<td class="field-number_of_items row-fact fact-2" data-word="items:">' in row
+    assert '<td class="field-number_of_items row-fact fact-2" data-word="items:">0</td>' in row
     factories.license(account, "org_acme", license_type="commercial", expires_at=timezone.now() + timedelta(days=1))
     [row] = rows(admin, License)
     assert row.count('class="row-link"') == 2

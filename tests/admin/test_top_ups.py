@@ -1,6 +1,5 @@
 from decimal import Decimal
 
-import pytest
 from django.urls import reverse
 from django.utils.html import strip_tags
 
@@ -9,16 +8,6 @@ from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit, top_up
-
-
-@pytest.fixture
-def customer(account):
-    return factories.license(account, per_access="0.05").requester
-
-
-@pytest.fixture
-def wallet(account, customer):
-    return Wallet.objects.get(pk=factories.wallet(account, requester_id=customer.requester_id)["wallet"])
 
 
 def test_a_top_up_is_asked_about_before_anything_is_recorded(admin, customer):

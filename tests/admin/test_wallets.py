@@ -21,16 +21,6 @@ ADD = reverse("admin:analytics_wallet_add")
 PAY = reverse("admin:analytics_payment_add")
 
 
-@pytest.fixture
-def customer(account):
-    return factories.license(account, per_access="0.05").requester
-
-
-@pytest.fixture
-def wallet(account, customer):
-    return Wallet.objects.get(pk=factories.wallet(account, requester_id=customer.requester_id)["wallet"])
-
-
 def act(client, made, action, **fields):
     return submit(client, reverse(f"admin:analytics_wallet_{action}", args=[made.pk]), **fields)
 
