@@ -47,6 +47,12 @@ def link_to(obj: Model, text: object = None) -> SafeString:
     return text_link(change_url(obj), text or obj)
 
 
+def row_link(obj: Model) -> SafeString:
+    """Return a table's link to an object's page; only its name to those who may not open it."""
+    template = '<a href="{}">{}</a>' if may_open(type(obj)) else "{1}"
+    return format_html(template, change_url(obj), obj)
+
+
 def link_to_list(model: type[Model], text: str, **filters: str) -> SafeString:
     """Return a link to a filtered list; only the text to those who may not open it."""
     return text_link(list_url(model, **filters), text) if may_open(model) else format_html("{}", text)

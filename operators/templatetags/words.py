@@ -12,7 +12,7 @@ from licensing.licenses.models import License
 from licensing.policies.describe_rule import describe_rule
 from operators.base.figures import terms
 from operators.base.figures.choice import render_percent
-from operators.base.links import link_to
+from operators.base.links import link_to, row_link
 
 register = template.Library()
 register.filter("describe", describe_rule)
@@ -26,6 +26,7 @@ register.filter(terms.minor_units)
 register.filter(render_percent)
 register.filter(terms.describe_charge)
 register.filter(link_to)
+register.filter(row_link)
 
 
 @register.filter
