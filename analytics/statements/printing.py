@@ -1,9 +1,13 @@
-"""Figures, lines and payments of a printed statement, as text."""
+"""Figures, lines and payments of printed statements, as text."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
 from django.db.models import Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from msgspec import Struct
 
@@ -18,7 +22,7 @@ from analytics.wallets.units import in_units
 from analytics.windows import MICROSECOND
 from kit.values.currencies import in_places
 
-MOST_LINES, MOST_PRINTED = 500, 10_000  # lines shown on a page, and on paper; the export has all
+MOST_LINES, MOST_PRINTED = 500, 10_000  # lines shown on a page or sheet, and of one printed alone; the export has all
 CREDIT_NAMES = {"expired": "expired or voided"}
 GRANT_NAMES = {
     GrantKind.PAID: "Paid credit",
@@ -51,6 +55,18 @@ def credit_changes(statement: Statement) -> list[tuple[str, str]]:
     if not moved:
         del changes["moved by a merge"]
     return [(CREDIT_NAMES.get(name, name), in_units(amount, statement.currency)) for name, amount in changes.items()]
+
+
+def print_statements(
+    request: HttpRequest, statements: Sequence[Statement], back: str, back_title: str, most: int = MOST_LINES
+) -> HttpResponse:
+    """Return a page with a sheet for each statement. `back` is the address that the page's link leads to."""
+    title = f"{len(statements)} statements"
+    if len(statements) == 1:
+        title = f"Statement {statements[0].month:%Y-%m}, {statements[0].currency}"
+    sheets = [render_to_string("analytics/statement_sheet.html", printed(one, most)) for one in statements]
+    context = {"title": title, "sheets": sheets, "back": back, "back_title": back_title}
+    return render(request, "analytics/statement.html", context)
 
 
 def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analytics.ledger.due import book_due
 from analytics.models import Statement, Wallet
-from analytics.statements.printing import printed
+from analytics.statements.printing import print_statements
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import in_units
 from kit.http.content_security import content_security_policy
@@ -147,7 +147,7 @@ def statement(request: HttpRequest, session: PortalSession, id: str) -> HttpResp
     row = statement_rows(session).filter(pk=id).select_related("account", "requester").first()
     if row is None:
         raise Http404
-    return render(request, "analytics/statement.html", {**printed(row), "back": PATH, "back_title": "Back"})
+    return print_statements(request, [row], PATH, "Back")
 
 
 @with_headers

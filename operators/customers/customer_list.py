@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.contrib.admin.views.main import ORDER_VAR
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct, field
@@ -188,8 +188,12 @@ class BalanceFilter(OptionsFilter[Requester]):
 
     title = "balance"
     parameter_name = "balance"
-    options = {"owes": "owes money", "advance": "paid in advance"}
-    orders: ClassVar[dict[str, list[str]]] = {"owes": ["-debt"], "advance": ["debt"]}  # the largest balance first
+    options = {"owes": "owes money", "advance": "paid in advance", "beyond": "paid in advance beyond its credit"}
+    orders: ClassVar[dict[str, list[str]]] = {  # the largest balance first
+        "owes": ["-debt"],
+        "advance": ["debt"],
+        "beyond": ["debt"],
+    }
 
     def lookups(self, request: HttpRequest, model_admin: AdminMixin[Requester]) -> list[tuple[str, str]]:
         """Offer nothing to operators who may not see statements: Django then ignores the filter."""
@@ -198,7 +202,12 @@ class BalanceFilter(OptionsFilter[Requester]):
 
     def apply_option(self, queryset: QuerySet[Requester], value: str) -> QuerySet[Requester]:
         sums = sums_of(chosen_changes(self.request))
-        return with_sums(queryset, sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0))
+        if value == "owes":
+            return with_sums(queryset, sums.filter(debt__gt=0))
+        advance = sums.filter(debt__lt=0)
+        if value == "beyond":  # such as credit that has expired
+            advance = advance.filter(debt__lt=0 - F("credit_left"))
+        return with_sums(queryset, advance)
 
 
 class CurrencyFilter(TextFilter):

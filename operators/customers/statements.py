@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Count, QuerySet, Window
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.functional import cached_property
@@ -20,7 +21,7 @@ from analytics.ledger.due import book_due
 from analytics.models import Statement
 from analytics.models.statements import HOLDER, requester_of
 from analytics.statements.exporting import COLUMNS, balanced_chunks
-from analytics.statements.printing import MOST_PRINTED, credit_changes, printed
+from analytics.statements.printing import MOST_PRINTED, credit_changes, print_statements, printed
 from analytics.statements.serializers import StatementSerializer
 from analytics.wallets.units import ACCESS, in_units
 from kit.rest.export import export
@@ -38,7 +39,7 @@ from operators.base.filters import (
     UnitFilter,
     listed_months,
 )
-from operators.base.links import change_url, link_to
+from operators.base.links import change_url, link_to, list_url
 from operators.base.lists import (
     PAGE,
     BoundedChangeList,
@@ -52,6 +53,8 @@ from operators.base.times import shown_time
 from operators.customers.balances import totals_in_words
 
 MAX_DIGITS = 6  # of a page's number
+BACK = "Back to the admin"
+MOST_SHEETS = 200  # statements that are printed at once
 
 
 class StatusFilter(OptionsFilter[Statement]):
@@ -122,7 +125,8 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     total_of = "closing balances"
     newest_booking_first = False
     sortable_by = ("month_text", "opening_balance", "turnover", "closing_balance")
-    actions_list = ("export_items",)
+    actions_list = ("print_items", "export_items")
+    filtered_actions = ("/print-all/", "/export/")
     actions_detail = ("print_page", "export_lines")
     export_name = "statements"
     export_serializer = StatementSerializer
@@ -190,9 +194,22 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @action(description="Print", icon="print", permissions=["view"], url_path="print")
     def print_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         statement = self.require_object(request, object_id)
-        return render(
-            request, "analytics/statement.html", {**printed(statement, MOST_PRINTED), "back": change_url(statement)}
-        )
+        return print_statements(request, [statement], change_url(statement), BACK, MOST_PRINTED)
+
+    @heavy
+    @action(description="Print", icon="print", permissions=["view"], url_path="print-all")
+    def print_items(self, request: HttpRequest) -> HttpResponse:
+        """Print the listed statements, each on a sheet of its own."""
+        listed = f"{list_url(Statement)}?{request.GET.urlencode()}"
+        try:
+            statements = list(self.get_changelist_instance(request).queryset[: MOST_SHEETS + 1])
+        except IncorrectLookupParameters:
+            return redirect(list_url(Statement))
+        if not statements or len(statements) > MOST_SHEETS:
+            problem = f"1 to {MOST_SHEETS} statements can be printed at once. Filter the list, for example by month."
+            self.message_user(request, problem, messages.WARNING)
+            return redirect(listed)
+        return print_statements(request, statements, listed, BACK)
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")

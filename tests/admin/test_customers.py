@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import AccessEvent, ExchangeRate, LedgerEntry
+from analytics.models import AccessEvent, ExchangeRate, LedgerEntry, Wallet
+from analytics.wallets.services import add_grant
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
 from operators.base.links import change_url
@@ -316,6 +317,22 @@ def test_customers_are_exported_with_their_names_and_a_row_for_each_currency(adm
         ("org_a", "", "commercial", "USD", "5", "5", "0"),
     ]
     assert [row["id"] for row in exported(admin, "?balance=advance")] == ["org_c"]
+
+
+def test_customers_are_listed_whose_advance_exceeds_their_credit(admin, account, clock):
+    for name, unit in (("org_covered", "EUR"), ("org_expiring", "EUR"), ("org_dollars", "USD")):
+        factories.requester(account, requester_id=name)
+        factories.payment(account, 5, requester_id=name, currency="EUR", now=clock.now)
+        made = factories.wallet(account, unit, 4, requester_id=name)
+        expires_at = clock.now + timedelta(days=30) if name == "org_expiring" else None
+        add_grant(
+            Wallet.objects.get(pk=made["wallet"]), {"amount": Decimal(1), "kind": "paid", "expires_at": expires_at}
+        )
+    listed = f"{LIST}?balance=beyond"
+    assert [one.requester_id for one in admin.get(listed).context["cl"].result_list] == ["org_dollars"]
+    clock.advance(days=31)
+    assert [one.requester_id for one in admin.get(listed).context["cl"].result_list] == ["org_dollars", "org_expiring"]
+    assert exported(admin, "?balance=beyond&currency=USD") == []
 
 
 def test_an_export_keeps_the_order_of_the_list_and_those_who_owe_most_come_first(admin, owing, monkeypatch):

@@ -16,12 +16,14 @@ from analytics.statements.closing import close_due
 from analytics.wallets.services import add_grant
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
+from operators.customers import statements
 from operators.customers.statements import StatementAdmin
 from tests import factories, ledger
 from tests.admin.forms import html_of, open_form
 
 LIST = reverse("admin:analytics_statement_changelist")
 EXPORT = reverse("admin:analytics_statement_export_items")
+PRINT_ALL = reverse("admin:analytics_statement_print_items")
 PRINT = "admin:analytics_statement_print_page"
 JANUARY, FEBRUARY = datetime(2026, 1, 5, 9, tzinfo=UTC), datetime(2026, 2, 6, 9, tzinfo=UTC)
 
@@ -156,6 +158,21 @@ def test_a_statement_without_charges_has_no_empty_table_and_says_that_no_tax_is_
     assert "Nothing was charged or refunded." in printed
     assert ">About</th>" not in printed
     assert "No tax is calculated" in printed
+
+
+def test_the_listed_statements_are_printed_at_once_each_on_a_sheet(admin, account, booked, monkeypatch):
+    ledger.add(account, "7", created=FEBRUARY, requester=ledger.requester(account, "org_late"))
+    assert f'href="{PRINT_ALL}?month=2026-02&amp;o=-5"' in html_of(admin, f"{LIST}?month=2026-02&o=-5")
+    html = html_of(admin, f"{PRINT_ALL}?month=2026-02&o=-5")
+    sheets = [" ".join(strip_tags(sheet).split()) for sheet in html.split("<article>")[1:]]
+    assert ["70.10 USD" in sheet for sheet in sheets] == [True, False]
+    assert all("Statement for February 2026" in sheet for sheet in sheets)
+    assert f'href="{LIST}?month=2026-02&amp;o=-5"' in html  # the way back
+    monkeypatch.setattr(statements, "MOST_SHEETS", 2)
+    for query in ("", "?q=nobody"):
+        reply = admin.get(f"{PRINT_ALL}{query}", follow=True)
+        assert "1 to 2 statements can be printed at once." in reply.text
+    assert admin.get(f"{PRINT_ALL}?o=x").status_code == 302
 
 
 @pytest.mark.parametrize("order", ["", "&o=3", "&o=-5"])
