@@ -33,7 +33,7 @@ from licensing.edge.verification.reverse_dns import AddressNames
 from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prepared
 from licensing.logs.formats import Parser, detect_format, get_parser
 from licensing.logs.lines import Occurrences, read_lines
-from licensing.logs.notes import notes_about, notes_about_networks
+from licensing.logs.notes import notes_about, notes_about_earlier_imports, notes_about_networks
 from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
@@ -112,6 +112,7 @@ class LogImport(Decider):
                 progress(self.totals)
         self.write(decided)
         self.totals.notes += notes_about_networks(self.compared)
+        self.totals.notes += notes_about_earlier_imports(self.site, self.totals, dry_run=self.dry_run)
         if self.damage is not None:
             raise self.damage
         self.totals.problems.sort()

@@ -1,7 +1,8 @@
-"""Notes of an import: fields that the log's format lacks or hides, and addresses that may be a proxy's."""
+"""Notes of an import: fields that the format lacks or hides, a proxy's addresses, and requests imported before."""
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 
 from kit.http.headers import parse_address
 from licensing.logs.combined import words_behind_agent
@@ -9,7 +10,10 @@ from licensing.logs.format_strings import compile_format
 from licensing.logs.formats import is_format_string
 from licensing.logs.named_fields import parse_json_line, text_at
 from licensing.logs.requests import Visit, first_address, shorten
+from licensing.logs.totals import LogTotals
+from licensing.sites.models import Site
 from licensing.visits import proxy_networks
+from licensing.visits.counting import edge_decisions
 
 is_host_name = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}", re.ASCII | re.IGNORECASE).fullmatch
 NO_AGENTS = "Lines of the common format have no User-Agent, so no crawler can be found in them."
@@ -26,6 +30,13 @@ FEW_NETWORKS = (
     "Nearly all of the first {:,} requests came from {}. If that is a CDN or a load balancer, no crawler is verified: "
     "import a log, or a field of it, that has the addresses of visitors (docs/guides/logs.md)."
 )
+IMPORTED_BEFORE = (
+    "The site already has {:,} requests of other logs between {:%Y-%m-%d %H:%M} and {:%Y-%m-%d %H:%M} UTC. If this "
+    "log has the same requests in another format, they count twice, and an import cannot be undone."
+)
+# Fewer than one in so many new requests are not noted: rotated logs share their first and last seconds.
+NOTED_SHARE = 100
+SECOND = timedelta(seconds=1)
 
 
 def notes_about(log_format: str, lines: Sequence[tuple[Visit, str]]) -> list[str]:
@@ -65,3 +76,15 @@ def notes_about_networks(visits: Sequence[proxy_networks.Visit]) -> list[str]:
     if not networks:
         return []
     return [FEW_NETWORKS.format(len(visits), proxy_networks.describe_networks(networks))]
+
+
+def notes_about_earlier_imports(site: Site, totals: LogTotals, *, dry_run: bool) -> list[str]:
+    """Return a note if the site has requests of other logs from this log's time."""
+    if not totals.imported or totals.first is None or totals.last is None:
+        return []
+    decisions = edge_decisions(totals.first.replace(microsecond=0), totals.last.replace(microsecond=0) + SECOND)
+    imported = decisions.filter(account_id=site.account_id, facts__siteId=site.pk, facts__has_key="imported")
+    others = imported.count() - totals.repeated - (0 if dry_run else totals.imported)
+    if others <= totals.imported // NOTED_SHARE:
+        return []
+    return [IMPORTED_BEFORE.format(others, totals.first, totals.last)]

@@ -169,6 +169,34 @@ def test_a_log_of_which_nearly_all_lines_come_from_few_networks_says_so_and_how_
     assert result["repeated"] == 80
 
 
+def said_of_earlier_imports(result):
+    return [note for note in result["notes"] if "The site already has" in note]
+
+
+def test_a_log_whose_requests_are_imported_already_in_another_format_says_so(account, tmp_path):
+    publisher(account)
+    requests = [one for one in drawn(200) if one[3] in (200, 206)]
+    first = written(tmp_path / "access.log", [as_combined(*one) for one in requests])
+    second = written(tmp_path / "own.log", [as_own_text(*one) for one in requests])
+    assert [said_of_earlier_imports(run(first, *options)) for options in (["--dry-run"], [], [])] == [[], [], []]
+    for options in (["--dry-run"], []):
+        result = run(second, "--format", OWN_TEXT, *options)
+        [note] = said_of_earlier_imports(result)
+        assert result["imported"] == len(requests)
+        assert f"{len(requests)} requests of other logs between {requests[0][0]:%Y-%m-%d %H:%M} and" in note
+    assert said_of_earlier_imports(run(second, "--format", OWN_TEXT)) == []
+
+
+def test_rotated_logs_that_overlap_or_share_a_second_say_nothing_of_each_other(account, tmp_path):
+    publisher(account)
+    lines = [as_combined(*one) for one in drawn(500)]
+    at_the_same_second = combined(YESTERDAY + timedelta(seconds=299), "/sold/1", BROWSER)
+    logs = [lines[:200], lines[100:300], [at_the_same_second, *lines[300:]]]
+    results = [run(written(tmp_path / "access.log", log)) for log in logs]
+    assert [said_of_earlier_imports(result) for result in results] == [[], [], []]
+    assert results[1]["repeated"] > 50
+
+
 def test_a_rehearsal_says_that_an_import_cannot_be_undone(account, tmp_path):
     publisher(account)
     path = written(tmp_path / "access.log", [combined(YESTERDAY, "/sold/a", "GPTBot/1.0")])
