@@ -11,6 +11,7 @@ from accounts.limits.windows import MINUTE, Hit, Window, address_bucket
 from kit.http.error_pages import error_page
 from kit.http.errors import RateLimitExceeded
 from kit.http.headers import get_client_address
+from licensing.edge.publishing.documents import DOCUMENTS
 
 OPERATOR_FACTOR = 10  # multiple of the anonymous limit
 MAX_SESSIONS = 1_000
@@ -22,8 +23,9 @@ Handler = Callable[[HttpRequest], HttpResponse]
 class PageLimitMiddleware:
     """Limits requests per address outside /v1: the front page, the reference, the admin with its login.
 
-    Static files are served earlier, and probes are exempt. A signed-in operator has a separate limit, ten times as
-    large; this process recognises the session after its first page.
+    Terms of sites are counted apart, so that whoever fetches them can still sign in. Static files are served earlier,
+    and probes are exempt. A signed-in operator has a separate limit, ten times as large; this process recognises the
+    session after its first page.
     """
 
     def __init__(self, get_response: Handler) -> None:
@@ -53,7 +55,8 @@ class PageLimitMiddleware:
         if session in self.sessions:
             return Hit(f"session:{session}", (Window(settings.PAGES_PER_MINUTE * OPERATOR_FACTOR, MINUTE),))
         address = address_bucket(get_client_address(request))
-        return Hit(f"pages:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
+        kind = "terms" if request.path in DOCUMENTS else "pages"
+        return Hit(f"{kind}:{address}", (Window(settings.PAGES_PER_MINUTE, MINUTE),))
 
     def remember_session(self, request: HttpRequest, session: str) -> None:
         """Remember an operator's session, or forget one that has ended."""

@@ -4,7 +4,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from tests import factories
 from tests.clock import clock  # noqa: F401 - a fixture
+from tests.edge.documents import ROBOTS, RSL, TDMREP
 
 LOGIN, INDEX = reverse("admin:login"), reverse("admin:index")
 
@@ -37,6 +39,13 @@ def test_all_pages_are_counted_together_and_another_address_is_not():
     client = Client()
     assert [client.get(path).status_code for path in ("/", "/docs/", LOGIN, "/")] == [200, 200, 200, 429]
     assert client.get("/", REMOTE_ADDR="203.0.113.9").status_code == 200
+
+
+def test_whoever_has_fetched_too_many_terms_can_still_sign_in(account):
+    factories.site(account, {"/*": factories.policy(account)}, host="pub.example")
+    terms = [RSL, ROBOTS, TDMREP, RSL]
+    assert [Client().get(path, headers={"Host": "pub.example"}).status_code for path in terms] == [200, 200, 200, 429]
+    assert statuses(Client(), LOGIN, 4) == [200, 200, 200, 429]
 
 
 def test_probes_metrics_and_files_are_free_and_the_api_has_limits_of_its_own(api):
