@@ -9,7 +9,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.policies.services import update_policy
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
-from tests.edge.priced_rules import FOR_ALL, PRICED, price_of
+from tests.edge.priced_rules import FOR_ALL, FOR_SALE, PRICED, price_of
 from tests.edge.tokens import ask_token
 
 
@@ -87,6 +87,15 @@ def test_only_the_exact_price_in_one_header_is_accepted(pay, site, ask):
         "402",
         "USD 0.015",
     )
+
+
+def test_a_price_is_ignored_where_only_another_use_is_for_sale(ask, site, pay):
+    for rules, status in (([LICENSED, FOR_SALE], 402), ([READERS, FOR_SALE], 200)):
+        site(*rules)
+        for reply in (ask("/premium/a", crawler_max_price="USD 0.05", user_agent="Mozilla/5.0"),
+                      pay(crawler_max_price="USD 0.05")):  # fmt: skip
+            assert price_of(reply) == (status, None, None)
+            assert "crawler-charged" not in reply.headers
 
 
 def test_a_verified_crawler_pays(ask, site, monkeypatch):
