@@ -6,7 +6,8 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import Struct
 
-from licensing.crawler_classes import ADMITTED_BY_NAME, AUDIENCES
+from accounts.models import Unknown
+from licensing.crawler_classes import ADMITTED_BY_NAME, AUDIENCES, USES
 from licensing.edge.publishing.documents import policies_by_id, site_at, terms_of_site
 from licensing.edge.publishing.promises import READ, Promise, promised_uses, uses_any_rule_allows
 from licensing.edge.publishing.published_patterns import pattern_spellings
@@ -17,6 +18,7 @@ from licensing.policies.lint import lint
 from licensing.policies.modes import Mode
 from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site
+from licensing.sites.patterns import compile_pattern
 
 # Findings about a policy that concern its terms: rules that never match and prices that nobody is offered.
 POLICY_FINDINGS = frozenset(
@@ -94,6 +96,13 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 "crawlers may take this pattern for pages of a stricter pattern or item that is not longer."
             )
             yield Finding("note", "narrowed", message, rule.pattern)
+        folder = open_without_slash(site, rule.pattern)
+        if policy is not None and folder and promised != frozenset(USES):
+            message = (
+                f"{folder} without the slash matches no pattern: unless it is an item, it stays open. "
+                f"If your origin shows text there, add the pattern {folder}$."
+            )
+            yield Finding("note", "open_without_slash", message, rule.pattern)
         if policy is not None:
             if policy.id not in linted:
                 pairs += len(policy.rules) ** 2
@@ -107,6 +116,15 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 "which the documents leave out."
             )
             yield Finding("note", "stricter_than_policy", message, rule.pattern)
+
+
+def open_without_slash(site: Site, pattern: str) -> str:
+    """Return `/premium` for the pattern `/premium/*` if it matches no pattern and is open; otherwise an empty text."""
+    folder = pattern.removesuffix("*").removesuffix("/")
+    if pattern not in (f"{folder}/", f"{folder}/*") or not folder or "*" in folder or site.unknown != Unknown.ALLOW:
+        return ""
+    [path] = compile_pattern(folder).parts
+    return folder if site.rule_table.most_specific(path) is None else ""
 
 
 def lint_policy(pattern: str, policy: CompiledPolicy, findings: list[PolicyFinding] | None) -> Iterator[Finding]:

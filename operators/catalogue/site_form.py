@@ -52,7 +52,8 @@ class SiteForm(ServiceForm):
     rules = RuleLines(
         help_text=(
             "One pattern and policy id per line, as in “/premium/* pol_…”. A pattern is the beginning of a path; a "
-            "final $ ends it. Pages of a pattern without a policy are unknown. The longest matching pattern applies."
+            "final $ ends it. “/premium/*” does not match “/premium”: add “/premium$” if that page shows text. Pages "
+            "of a pattern without a policy are unknown. The longest matching pattern applies."
         ),
     )
 

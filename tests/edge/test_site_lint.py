@@ -102,6 +102,33 @@ def test_a_pattern_that_decides_no_page_is_named(account):
     assert [(code, pattern) for code, pattern in codes(site) if pattern == "/"] == [("pattern_never_decides", "/")]
 
 
+@pytest.mark.parametrize(
+    ("patterns", "named"),
+    [
+        (["/premium/*"], ["/premium/*"]),
+        (["/premium/", "/a/b/*"], ["/premium/", "/a/b/*"]),
+        (["/premium/*", "/premium$"], []),
+        (["/premium/*", "/*"], []),
+        (["/premium/*", "/prem"], []),
+        (["/", "/premium", "/*/premium/*", "/premium/*/a", "/premium/$"], []),
+    ],
+)
+def test_a_folder_that_stays_open_without_its_slash_is_named(account, patterns, named):
+    policy = factories.policy(account, LICENSEES)
+    site = factories.site(account, dict.fromkeys(patterns, policy), host="pub.example")
+    found = [one for one in lint_site(site) if one.code == "open_without_slash"]
+    assert [one.pattern for one in found] == named
+    if named:
+        assert "/premium without the slash" in found[0].message
+
+
+def test_a_folder_that_is_free_or_closed_without_its_slash_is_not_named(account):
+    free, closed = factories.policy(account, factories.ALLOW_ALL), factories.policy(account, LICENSEES)
+    for rules, unknown in (({"/free/*": free}, "allow"), ({"/premium/*": closed}, "deny")):
+        site = factories.site(account, rules, host=f"{unknown}.example", unknown=unknown)
+        assert "open_without_slash" not in [code for code, _ in codes(site)]
+
+
 def test_a_policy_is_linted_once_for_all_its_patterns_and_only_while_the_rules_are_few(account, monkeypatch):
     linted = []
 
