@@ -43,7 +43,7 @@ const MAX_HOSTS = 100; // whose mode and robots.txt are kept
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
 const ROBOTS = 'content_licensing_robots_txt'; // option: hosts, each with the text and until when it is not requested again
 const SERVES_TERMS = 'content_licensing_serves_terms'; // option: folder() when a request for the terms last reached the plugin
-const FEEDS = ['feed', 'rss', 'rss2', 'rdf', 'atom']; // WordPress's own
+const FEEDS = ['rss', 'rss2', 'rdf', 'atom']; // WordPress's own
 const OWN_ROUTES = '#^/(wp|oembed|wp-site-health|wp-block-editor)/#i'; // of WordPress in the REST API
 const NAMING = ['p', 'page_id', 'name', 'attachment', 'attachment_id', 'subpost', 'subpost_id']; // parameters that choose posts
 const MAX_HEADER = 8192, MAX_HEADERS = 32768; // bytes of one, and of all; the service accepts more
@@ -247,21 +247,24 @@ function page_method(): string
 
 /**
  * Whether WordPress shows no text: for a further page of a post that has none, a trackback, the form for a post's
- * password, a list or feed without posts, and a format that no feed has.
+ * password, a list or feed without posts, a feed of comments without comments, and a format that no feed has.
  */
 function shows_no_text(): bool
 {
     global $wp_query;
+    $is_locked = is_singular() && post_password_required();
     if (!is_feed()) {
         $is_empty_list = (is_search() || is_archive()) && !$wp_query->posts;
-        return (is_404() && $wp_query->posts) || is_trackback() || $is_empty_list || (is_singular() && post_password_required());
+        return (is_404() && $wp_query->posts) || is_trackback() || $is_empty_list || $is_locked;
     }
     $format = get_query_var('feed');
     $format = is_string($format) ? ltrim($format, '_') : ''; // as do_feed() reads it
-    if (in_array($format, ['', ...FEEDS], true)) {
-        return !$wp_query->posts;
+    $format = in_array($format, ['', 'feed'], true) ? get_default_feed() : $format;
+    if (!in_array($format, FEEDS, true)) {
+        return !has_action("do_feed_$format");
     }
-    return !has_action("do_feed_$format");
+    $has_comments_only = is_comment_feed() && in_array($format, ['rss2', 'atom'], true); // the others show the post
+    return $is_locked || !($has_comments_only ? $wp_query->comment_count : $wp_query->posts);
 }
 
 /** Decide about the REST API, once per request; WordPress calls its own routes from within pages, too. */

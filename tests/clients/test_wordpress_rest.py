@@ -22,6 +22,7 @@ def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
     pages += [("/?feed=nope", 404), ("/?feed=_rss2", 200)]
     locked = f"/wp-json/wp/v2/posts/{blog.posts['locked']}"
     lists_of_nothing = ["/?s=zzzzzz", "/?author=2", "/wp-json/wp/v2/posts?search=zzzzzz"]
+    lists_of_nothing += ["/free/locked/feed/?withoutcomments=1"]
     pages += [(path, 200) for path in ("/free/locked/", locked, f"{locked}?password=sesame", *lists_of_nothing)]
     of_plugins = [f"/premium/none/?print={action}" for action in ("wp", "template_redirect")]
     pages += [(path, 200) for path in of_plugins]
@@ -36,6 +37,24 @@ def test_nobody_is_charged_for_what_has_no_text(visit, client, site, blog):
             reply = visit.request("POST" if "?feed" in path else "GET", path, params=query, follow_redirects=False)
             charge = Decimal("0.05") if path in paid else None
             assert (path, reply.status_code, newest_charge(client)) == (path, status, charge)
+
+
+def test_a_feed_of_comments_is_charged_once_it_has_one(visit, client, blog):
+    feed, query = "/premium/premium-post/feed/", "subscriber=org_metered"
+    comments = [f"{feed}?{query}", f"{feed}atom/?{query}"]
+    texts = [f"{feed}?{query}&withoutcomments=1", f"{feed}rdf/?{query}"]  # RDF has the post in any case
+
+    def free() -> list[str]:
+        return [path for path in (*comments, *texts) if visit.get(path).is_success and newest_charge(client) is None]
+
+    assert free() == comments
+    for path in texts:
+        assert SECRET in visit.get(path).text
+    fields = f"['comment_post_ID' => {blog.posts['premium']}, 'comment_content' => 'Well said.']"
+    number = blog.evaluated(f"echo wp_insert_comment({fields});")
+    assert "Well said." in visit.get(comments[0]).text
+    assert free() == []
+    blog.evaluated(f"wp_delete_comment({number}, true);")
 
 
 def test_a_route_of_wordpress_runs_once_and_keeps_its_headers(visit: httpx.Client, blog: WordPress):
