@@ -713,9 +713,21 @@ function ask(string $path, array $headers)
     if ($tried_at) {
         delete_transient(PAUSED);
     }
-    $slow = $took < SLOW_SECONDS ? 0 : min((int) get_option(SLOW) + 1, SLOW_ANSWERS);
-    remember(SLOW, $slow ? (string) $slow : '');
+    if ($took < SLOW_SECONDS) {
+        remember(SLOW, '');
+    } elseif ((int) get_option(SLOW) < SLOW_ANSWERS) {
+        count_slow_answer();
+    }
     return $answer;
+}
+
+/** Count in the database: update_option() would overwrite the counts of simultaneous visits. */
+function count_slow_answer(): void
+{
+    global $wpdb;
+    $counted = 'ON DUPLICATE KEY UPDATE option_value = LEAST(option_value + 1, %d)';
+    $wpdb->query($wpdb->prepare("INSERT INTO $wpdb->options (option_name, option_value) VALUES (%s, '1') $counted", SLOW, SLOW_ANSWERS));
+    wp_cache_delete_multiple(['alloptions', 'notoptions', SLOW], 'options');
 }
 
 /** Note when the service is to be tried again. The note stays until it answers. */
