@@ -35,6 +35,7 @@ ON_SQLITE_ALONE = {
         "test_types",
         "test_typescript",
         "test_wordpress",
+        "test_wordpress_moves",
         "test_wordpress_outages",
         "test_wordpress_rest",
     ],  # test_python calls the service on both
@@ -199,7 +200,15 @@ BOTH_DATABASES = {
 # Not in the gate: long, or about programs and machines that few changes concern.
 ONLY_IN_ALL = {
     "analytics": ["test_archive_on_s3"],
-    "clients": ["test_generators", "test_next", "test_wordpress", "test_wordpress_outages", "test_wordpress_rest"],
+    "browser": ["test_wordpress_editor"],
+    "clients": [
+        "test_generators",
+        "test_next",
+        "test_wordpress",
+        "test_wordpress_moves",
+        "test_wordpress_outages",
+        "test_wordpress_rest",
+    ],
     "faults": [
         "test_archive",
         "test_changed_passwords",

@@ -51,6 +51,25 @@ const MAX_OUTPUT = 1048576; // bytes of a plugin's answer that are kept until th
 const REQUESTER = '/^(?:(?=.*\S)[^\0]{1,255})?$/Dsu'; // what the service accepts as a requester id, or none
 const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is malformed or too large: they open no page
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
+const MOVED = 'content_licensing_moved_'; // transient, prefix of a user's id: former paths of what the user moved, and how many more moved
+const MAX_MOVED = 5; // named by wp-admin
+const MOVED_HINT = 'Access is decided by the new path: what was closed may now be open to everybody, and the reverse. Check the patterns of '
+    . 'your site in the licensing service.';
+const EDITOR_SCRIPT = <<<'JS'
+    {
+        let before = {};
+        wp.data.subscribe(() => {
+            const post = wp.data.select('core/editor').getCurrentPost() || {};
+            const [from, to] = [before, post].map(({link}) => '/' + wp.url.safeDecodeURI(wp.url.getPath(link) || ''));
+            const isMoved = before.id === post.id && before.status === 'publish' && post.status === 'publish' && from !== to;
+            before = post;
+            if (isMoved) {
+                const text = `Content Access Licensing: this page has moved from ${from} to ${to}. %s`;
+                wp.data.dispatch('core/notices').createWarningNotice(text, {id: 'content-licensing-moved'});
+            }
+        });
+    }
+    JS;
 const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="%3$s"><meta name="viewport" content="width=device-width">'
@@ -83,6 +102,12 @@ final class Visit
     public static bool $is_answered_by_wordpress = false; // not by a plugin in its place
 }
 
+/** What the request changes, such as `post-1` and `term-2`, with the path before; '' for what was not public. */
+final class Moves
+{
+    public static array $from = [];
+}
+
 // Only this plugin may name a requester. The names are those of $_SERVER, where "-" and "_" are alike.
 foreach (preg_grep('/^HTTP_X_(ACCESS|LICENSING)_/', array_keys($_SERVER)) as $name) {
     unset($_SERVER[$name]);
@@ -95,6 +120,14 @@ add_action('template_redirect', __NAMESPACE__ . '\note_wordpress', PHP_INT_MAX);
 add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots', PHP_INT_MAX); // whose text has all own rules
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
+add_action('pre_post_update', __NAMESPACE__ . '\note_post');
+add_action('add_term_relationship', __NAMESPACE__ . '\note_post'); // before it is added
+add_action('delete_term_relationships', __NAMESPACE__ . '\note_post');
+add_action('edit_terms', __NAMESPACE__ . '\note_term', 10, 2);
+add_action('transition_post_status', __NAMESPACE__ . '\forget_new_post', 10, 3);
+add_action('shutdown', __NAMESPACE__ . '\keep_moves', PHP_INT_MIN); // the block editor sets categories after it has saved the post
+add_action('admin_notices', __NAMESPACE__ . '\show_moves');
+add_action('enqueue_block_editor_assets', __NAMESPACE__ . '\watch_editor');
 register_activation_hook(__FILE__, __NAMESPACE__ . '\activate');
 
 /** Ask as soon as WordPress knows the page, unless it is left to WordPress, and watch what answers without a charge. */
@@ -894,6 +927,91 @@ function problems(): array
             : 'is not a valid regular expression') . '. While the service is down, a site that enforces refuses every such page.';
     }
     return $problems;
+}
+
+/** Note the path of a post before it changes, or before a category is added or removed. */
+function note_post(int $id): void
+{
+    note_path("post-$id");
+}
+
+/** Note the path of a term before it changes: those of its posts may begin with it. */
+function note_term(int $id, string $taxonomy): void
+{
+    if (is_taxonomy_viewable($taxonomy)) {
+        note_path("term-$id");
+    }
+}
+
+function note_path(string $key): void
+{
+    $is_other_site = is_multisite() && ms_is_switched();
+    if (!isset(Moves::$from[$key]) && !$is_other_site && !missing_constants()) {
+        Moves::$from[$key] = public_path($key);
+    }
+}
+
+/** Forget a post that is published or withdrawn: WordPress adds the categories of a new one before it says so. */
+function forget_new_post($status, $before, $post): void
+{
+    if ($status !== $before) {
+        Moves::$from["post-$post->ID"] = '';
+    }
+}
+
+/** Return the path of a term or a public post, as people read it; empty if there is none. */
+function public_path(string $key): string
+{
+    [$kind, $id] = explode('-', $key);
+    $url = $kind === 'term' ? get_term_link((int) $id) : (is_post_publicly_viewable((int) $id) ? get_permalink((int) $id) : '');
+    return is_string($url) ? rawurldecode((string) wp_parse_url($url, PHP_URL_PATH)) : '';
+}
+
+function is_moved(string $from, string $key): bool
+{
+    return $from !== '' && !in_array(public_path($key), ['', $from], true);
+}
+
+/** Keep what this request has moved for the next page of wp-admin that its user opens. */
+function keep_moves(): void
+{
+    $moved = array_filter(Moves::$from, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH);
+    if ($moved && is_user_logged_in()) {
+        $name = MOVED . get_current_user_id();
+        [$kept, $more] = get_transient($name) ?: [[], 0];
+        $kept += $moved;
+        set_transient($name, [array_slice($kept, 0, MAX_MOVED), $more + max(0, count($kept) - MAX_MOVED)], WEEK_IN_SECONDS);
+    }
+}
+
+/** Tell whoever moved published pages, once. The block editor hides such notices. */
+function show_moves(): void
+{
+    $name = MOVED . get_current_user_id();
+    [$kept, $more] = get_transient($name) ?: [[], 0];
+    if (!$kept || get_current_screen()->is_block_editor()) {
+        return;
+    }
+    delete_transient($name);
+    $lines = [];
+    foreach (array_filter($kept, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH) as $key => $from) {
+        [$kind, $id] = explode('-', $key);
+        $title = $kind === 'term' ? get_term((int) $id)->name : get_the_title((int) $id);
+        $lines[] = "$title: from $from to " . public_path($key);
+    }
+    if ($more) {
+        $lines[] = "and $more more";
+    }
+    echo $lines ? '<div class="notice notice-warning is-dismissible"><p>Content Access Licensing: published pages have moved, with the pages '
+        . 'and posts below them. ' . MOVED_HINT . '</p><ul><li>' . implode('</li><li>', array_map('esc_html', $lines)) . '</li></ul></div>' : '';
+}
+
+/** Show the same in the block editor as soon as it has saved the post. */
+function watch_editor(): void
+{
+    if (!missing_constants()) {
+        wp_add_inline_script('wp-edit-post', sprintf(EDITOR_SCRIPT, MOVED_HINT));
+    }
 }
 
 function undecided(): Verdict

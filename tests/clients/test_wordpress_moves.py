@@ -1,0 +1,134 @@
+"""The plugin for WordPress tells whoever moves published pages to another path, by which access is decided."""
+
+import html
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.clients.wordpress import WordPress, log_in, wordpress
+from tests.services import free_port
+
+NOTICE = re.compile(r'<div class="notice notice-warning is-dismissible">(<p>Content Access Licensing: .*?)</div>')
+NEW: Any = {"post_status": "publish", "post_author": 1}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WordPress]:
+    service = f"http://127.0.0.1:{free_port()}"
+    with wordpress(tmp_path_factory.mktemp("moves"), service, "svc_sk_x", categories=["sold"]) as made:
+        yield made
+
+
+@pytest.fixture
+def admin(alone: WordPress) -> Iterator[httpx.Client]:
+    """Return an administrator's client, which sends the nonce of the REST API."""
+    with alone.client() as made:
+        log_in(made)
+        made.headers["X-WP-Nonce"] = made.get("/wp-admin/admin-ajax.php?action=rest-nonce").text
+        yield made
+
+
+def shown(admin: httpx.Client, page: str = "/wp-admin/edit.php") -> list[str]:
+    """Return the lines of the notice, which are none if there is no notice."""
+    found = NOTICE.search(admin.get(page).text)
+    return [html.unescape(line) for line in re.findall(r"<li>(.*?)</li>", found[1])] if found else []
+
+
+def save(admin: httpx.Client, route: str, **fields: Any) -> dict[str, Any]:
+    """Save as the block editor does, which sets the categories after the post."""
+    saved = admin.post(f"/wp-json/wp/v2/{route}", json=fields)
+    assert saved.is_success, saved.text
+    return dict(saved.json())
+
+
+def published(admin: httpx.Client, alone: WordPress, title: str) -> int:
+    """Return the id of a new post, whose path is /sold/ and the title."""
+    category = alone.posts["sold-category"]
+    return int(save(admin, "posts", title=title, status="publish", categories=[category])["id"])
+
+
+def nonce(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="(\w+)"', page)
+    assert found, name
+    return found[1]
+
+
+@pytest.mark.parametrize("screen", ["block editor", "quick edit", "classic editor", "bulk edit"])
+def test_whoever_moves_a_published_post_sees_once_from_where_to_where(admin, alone, screen):
+    title = screen.replace(" ", "-")
+    number = published(admin, alone, title)
+    free, sold = alone.posts["free-category"], alone.posts["sold-category"]
+    editor = f"/wp-admin/post.php?post={number}&action=edit"
+    assert shown(admin) == []  # it is new
+    fields: Any = {"post_ID": number, "post_type": "post", "post_title": title, "post_category[]": [free, sold]}
+    posts = admin.get("/wp-admin/edit.php").text
+    if screen == "block editor":
+        save(admin, f"posts/{number}", categories=[free, sold])
+    elif screen == "quick edit":
+        checked = {"action": "inline-save", "_inline_edit": nonce(posts, "_inline_edit"), "screen": "edit-post"}
+        quick = {**fields, **checked, "post_name": title, "_status": "publish", "post_view": "list"}
+        assert "Edit" in admin.post("/wp-admin/admin-ajax.php", data=quick).text
+    elif screen == "classic editor":
+        checked = {"action": "editpost", "_wpnonce": nonce(admin.get(editor).text, "_wpnonce")}
+        assert admin.post("/wp-admin/post.php", data={**fields, **checked}).status_code == 302
+    else:
+        checked = {"action": "edit", "bulk_edit": "Update", "_wpnonce": nonce(posts, "_wpnonce"), "post_type": "post"}
+        bulk = {**checked, "post[]": number, "post_category[]": free, "_status": -1, "post_author": -1}
+        assert admin.get("/wp-admin/edit.php", params=bulk).status_code == 302
+    with alone.client() as reader:
+        assert shown(reader) == []
+    assert shown(admin, editor) == []  # the block editor hides such notices
+    assert shown(admin, "/wp-admin/index.php") == [f"{title}: from /sold/{title}/ to /free/{title}/"]
+    assert shown(admin, "/wp-admin/index.php") == []
+
+
+def test_posts_that_are_new_or_closed_or_stay_in_their_place_are_not_named(admin, alone):
+    number = published(admin, alone, "stays")
+    sold, free = alone.posts["sold-category"], alone.posts["free-category"]
+    draft = int(save(admin, "posts", title="draft", status="draft", categories=[sold])["id"])
+    save(admin, f"posts/{draft}", categories=[free], slug="drawn")
+    save(admin, f"posts/{draft}", categories=[sold], status="publish")
+    save(admin, f"posts/{number}", title="other", content="other", tags=[], date="2026-01-02T03:04:05")
+    save(admin, f"posts/{number}", categories=[free])
+    save(admin, f"posts/{number}", categories=[sold])  # and back
+    save(admin, f"posts/{draft}", categories=[free], status="draft")
+    assert shown(admin) == []
+    save(admin, f"posts/{number}", categories=[free])
+    assert admin.delete(f"/wp-json/wp/v2/posts/{number}").is_success
+    assert shown(admin) == []
+
+
+def test_an_import_of_new_posts_says_nothing_and_one_of_known_posts_names_the_first_and_their_number(admin, alone):
+    imported = """
+        wp_set_current_user(1);
+        foreach (range(1, 300) as $number) {
+            $post = ['post_title' => "<i>$number</i>", 'post_name' => "i$number", 'post_status' => 'publish'];
+            $post += ($known = get_page_by_path("i$number", OBJECT, 'post')) ? ['ID' => $known->ID] : [];
+            wp_set_post_terms(wp_insert_post($post), [%s], 'category');
+        }
+    """
+    alone.evaluated(imported % alone.posts["sold-category"])
+    assert shown(admin) == []
+    alone.evaluated(imported % alone.posts["free-category"])
+    first = [f"<i>{number}</i>: from /sold/i{number}/ to /free/i{number}/" for number in range(1, 6)]
+    assert shown(admin) == [*first, "and 295 more"]
+
+
+def test_a_page_and_a_category_move_with_what_is_below_them(admin, alone):
+    page = save(admin, "pages", title="نص", status="publish")["id"]
+    save(admin, f"pages/{page}", slug="text")
+    category = alone.posts["sold-category"]
+    save(admin, f"categories/{category}", slug="open")
+    assert shown(admin) == ["نص: from /نص/ to /text/", "sold: from /category/sold/ to /category/open/"]
+    save(admin, f"categories/{category}", slug="sold")
+    assert shown(admin) == ["sold: from /category/open/ to /category/sold/"]
+
+
+def test_a_plugin_without_its_settings_says_nothing(admin, alone):
+    number = published(admin, alone, "unconfigured")
+    with alone.configured(CONTENT_LICENSING_KEY=None):
+        save(admin, f"posts/{number}", slug="moved")
+        assert shown(admin) == []
