@@ -21,7 +21,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from secrets import token_urlsafe
 from threading import Thread
-from time import monotonic, sleep
 from typing import Any
 
 import httpx
@@ -38,8 +37,9 @@ from run import ROOT
 from tests import factories, templates
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import ran
+from tests.faults.harness import START_SECONDS
 from tests.faults.proxies.programs import Place, nginx_arguments
-from tests.services import free_port
+from tests.services import eventually, free_port
 
 DEPLOYMENT = "docs/guides/deployment.md"
 UNIT = "# /etc/systemd/system/licensing.service"
@@ -58,13 +58,16 @@ def stopped(process: subprocess.Popen[bytes]) -> None:
     process.wait(60)
 
 
-def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
-    end = monotonic() + 60
-    while monotonic() < end and process.poll() is None:
-        with suppress(httpx.TransportError):
-            return httpx.get(url, trust_env=False).status_code == 200
-        sleep(0.1)
+def is_ready(url: str) -> bool:
+    with suppress(httpx.TransportError):
+        return httpx.get(url, trust_env=False).status_code == 200
     return False
+
+
+def answers(url: str, process: subprocess.Popen[bytes]) -> bool:
+    """Wait until the URL is answered or the process has ended; return whether the process runs."""
+    assert eventually(lambda: process.poll() is not None or is_ready(url), START_SECONDS)
+    return process.poll() is None
 
 
 @contextmanager
