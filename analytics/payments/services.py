@@ -1,5 +1,6 @@
 """Record and void payments and payouts, for endpoints and the admin."""
 
+from collections import defaultdict
 from datetime import datetime
 from decimal import Decimal
 
@@ -77,7 +78,37 @@ def move_prepayment(account_id: str, source: int, target: int, currency: str, cr
     """
     balances = BalanceChange.objects.filter(account=account_id, requester=source, currency=currency)
     owed = balances.aggregate(sum=Sum("owed"))["sum"] or Decimal(0)
-    amount = min(-owed, credit)
+    transfer(account_id, source, target, currency, min(-owed, credit))
+
+
+def return_prepayment(payment: Payment, credit: Decimal) -> None:
+    """Transfer the money back that merges moved with the payment's credit, up to `credit`, from customer to customer.
+
+    Call it in the transaction that takes the credit back.
+    """
+    payer = payment.requester_id
+    while moved := moved_prepayment(payment, payer):
+        receiver, amount = moved
+        transfer(payment.account_id, receiver, payer, payment.currency, min(amount, credit))
+        payer = receiver
+
+
+def moved_prepayment(payment: Payment, payer: int) -> tuple[int, Decimal] | None:
+    """Return the customer to whom a merge moved money of the payer, and how much of it was not returned."""
+    rows = Payment.objects.filter(account=payment.account_id, currency=payment.currency)
+    own = rows.filter(requester=payer, reverses=None, voided_at=None, external_id__startswith="pay_")
+    transfers = [row for row in own if row.is_transfer]
+    halves = rows.in_bulk([row.external_id for row in transfers])
+    moved: defaultdict[int, Decimal] = defaultdict(Decimal)
+    for row in transfers:
+        other = halves[row.external_id].requester_id
+        moved[other] += row.amount if row.kind == PaymentKind.PAYOUT else -row.amount
+    # Customers that were merged into the payer have moved money to it.
+    return next(((other, amount) for other, amount in moved.items() if amount > 0), None)
+
+
+def transfer(account_id: str, source: int, target: int, currency: str, amount: Decimal) -> None:
+    """Book a payout and a payment, which name each other, unless there is nothing to transfer."""
     if amount <= 0:
         return
     now = stored_now()

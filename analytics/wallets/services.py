@@ -18,7 +18,7 @@ from analytics.wallets.holders import check_identity, find_license, lock_request
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
 from analytics.wallets.rows import grants_as_of, lock_book, save_book
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, in_units
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values import ids
@@ -203,8 +203,10 @@ def existing_grant(wallet: Wallet, fields: Validated) -> Grant | None:
     external_id = fields.get("external_id")
     existing = None if external_id is None else grants.filter(external_id=external_id).first()
     if existing is not None and current_wallet(existing.wallet).pk != current:
+        credit, holder = in_units(existing.amount, existing.wallet.unit), existing.wallet.requester.requester_id
         raise AlreadyExists(
-            f"Another wallet, {existing.wallet_id}, has a grant with the externalId {external_id!r}: {existing.pk}.",
+            f"Another wallet's grant has the number {external_id!r}: {existing.pk}, {credit} of {holder!r}, in "
+            f"{existing.wallet_id}.",
             param="externalId",
         )
     return existing

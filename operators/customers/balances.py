@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet, Sum
+from django.db.models import Case, F, QuerySet, Sum, When
 from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -20,6 +20,7 @@ from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS
+from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
@@ -30,6 +31,8 @@ from operators.base.scope import request_scope
 from operators.base.times import shown_time, time_in_words
 from operators.base.typed_numbers import editable_amount
 
+# The sum of payments, less payouts.
+RECEIVED = Case(When(kind=PaymentKind.PAYOUT, then=-F("amount")), default=F("amount"), output_field=TotalField())
 MAX_FEES = 5  # shown, the nearest first
 MEND_OF_OTHER_DEBT = (
     "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
@@ -46,6 +49,7 @@ def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
     book_due(requester.account_id)
     shown = {
         "Balance": owed(requester) or "nothing owed",
+        **beyond_credit_facts(requester),
         **merged_facts(requester),
         "Last payment": last_payment(requester),
         "Fees to come": coming_fees(requester),
@@ -59,6 +63,23 @@ def sums_of(changes: QuerySet[BalanceChange]) -> QuerySet[Any, Any]:
     """Return `debt`, `earned` and `credit_left` of each customer in each currency."""
     groups = changes.filter(requester__isnull=False).order_by().values("requester_id", "currency")
     return groups.annotate(debt=Sum("owed"), earned=Sum("revenue"), credit_left=Sum("credit"))
+
+
+def beyond_credit(sums: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+    """Return those sums (`sums_of`) in which more was paid in advance than there is credit: it expired, say."""
+    return sums.filter(debt__lt=0 - F("credit_left"))
+
+
+def beyond_credit_facts(requester: Requester) -> dict[str, str]:
+    """Return what was paid in advance beyond the credit of the customer's wallets, as a fact of the page."""
+    units = list(Wallet.objects.filter(requester=requester).values_list("unit", flat=True))
+    sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester, currency__in=units))
+    amounts = [
+        in_full(-row["debt"] - row["credit_left"], row["currency"]) for row in beyond_credit(sums).order_by("currency")
+    ]
+    if not amounts:
+        return {}
+    return {"Paid beyond its credit": f"{', '.join(amounts)}: if credit has expired, charge it or record a payout"}
 
 
 def open_balances(requester: Requester) -> list[tuple[str, Decimal]]:
@@ -158,12 +179,17 @@ def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
 
 
 def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payout that exceeds what was paid in advance, and of credit that stays."""
+    """Warn of a payout that exceeds what was paid, or paid in advance, and of credit that stays."""
     warnings = []
     if balance > 0:
         warnings.append(
             f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
         )
+    paid = Payment.objects.filter(requester=payout.requester, currency=payout.currency, grant=None)
+    received = paid.aggregate(sum=Sum(RECEIVED))["sum"]
+    if received < 0:
+        unpaid = in_full(min(-received, payout.amount), payout.currency)
+        warnings.append(f"{unpaid} of it were never paid: they are from refunds, such as for a gift of credit.")
     wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
     credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
     if credit > 0:

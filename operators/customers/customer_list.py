@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from django.contrib.admin.views.main import ORDER_VAR
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 from msgspec import Struct, field
@@ -26,7 +26,7 @@ from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.searching import in_array
 from operators.base.times import shown_time
-from operators.customers.balances import balance_in_words, sums_of
+from operators.customers.balances import balance_in_words, beyond_credit, sums_of
 
 FIGURES_ATTRIBUTE = "list_figures"  # the attribute of a listed customer
 MAX_TYPES = 3  # licence types to name
@@ -202,12 +202,9 @@ class BalanceFilter(OptionsFilter[Requester]):
 
     def apply_option(self, queryset: QuerySet[Requester], value: str) -> QuerySet[Requester]:
         sums = sums_of(chosen_changes(self.request))
-        if value == "owes":
-            return with_sums(queryset, sums.filter(debt__gt=0))
-        advance = sums.filter(debt__lt=0)
-        if value == "beyond":  # such as credit that has expired
-            advance = advance.filter(debt__lt=0 - F("credit_left"))
-        return with_sums(queryset, advance)
+        if value == "beyond":
+            return with_sums(queryset, beyond_credit(sums))
+        return with_sums(queryset, sums.filter(debt__gt=0) if value == "owes" else sums.filter(debt__lt=0))
 
 
 class CurrencyFilter(TextFilter):

@@ -7,7 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Case, F, QuerySet, When
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -19,9 +19,8 @@ from accounts.plans import epochs
 from analytics.models import Payment
 from analytics.payments.models import PaymentKind
 from analytics.payments.serializers import PaymentSerializer
-from analytics.payments.services import credit_paid_by, move_prepayment, record_payment, void_payment
+from analytics.payments.services import credit_paid_by, record_payment, return_prepayment, void_payment
 from analytics.wallets.services import void_grant
-from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
@@ -45,6 +44,7 @@ from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
 from operators.customers.balances import (
     LIST_FILTERS,
+    RECEIVED,
     balance_afterwards,
     balance_in,
     booking_in_words,
@@ -154,9 +154,7 @@ class PaymentAdmin(
         return super().get_queryset(request).filter(reverses=None)
 
     def totals(self, changelist: BoundedChangeList) -> list[str]:
-        paid_out = When(kind=PaymentKind.PAYOUT, then=-F("amount"))
-        received = Case(paid_out, default=F("amount"), output_field=TotalField())
-        return sums_in_words(changelist.queryset.filter(voided_at=None), received)
+        return sums_in_words(changelist.queryset.filter(voided_at=None), RECEIVED)
 
     def create(self, request: HttpRequest, fields: Values) -> Payment:
         payment, is_new = record_payment(fields.pop("account").pk, fields)
@@ -223,9 +221,8 @@ class PaymentAdmin(
             if grant is None or not fields.get("takes_back"):
                 return f"The {payment.kind} of {amount} is void."
             void_grant(grant.wallet, grant.pk)
-            if payment.grant_id is None and grant.wallet.requester_id != payment.requester_id:
-                source, target = grant.wallet.requester_id, payment.requester_id
-                move_prepayment(payment.account_id, source, target, payment.currency, grant.remaining)
+            if payment.grant_id is None:
+                return_prepayment(payment, grant.remaining)
             return f"The {payment.kind} of {amount} is void, and what was left of its credit is taken back."
 
         return Confirmation(

@@ -1,5 +1,7 @@
 """The form that voids a payment, and what its page says."""
 
+from decimal import Decimal
+
 from django import forms
 from django.db.models import Sum
 from django.utils.html import format_html
@@ -7,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from analytics.models import Grant, Payment, Wallet
 from analytics.payments.models import PaymentKind
+from analytics.payments.services import moved_prepayment
 from analytics.wallets.models import GrantKind
 from analytics.wallets.units import in_units
 from kit.values.currencies import in_full
@@ -47,9 +50,11 @@ def what_is_left(payment: Payment, grant: Grant | None) -> list[str]:
     holder = grant.wallet.requester
     if holder.pk == payment.requester_id:
         return [f"{credit} are left of the credit that it paid for."]
+    _, moved = moved_prepayment(payment, payment.requester_id) or (None, Decimal(0))
+    returned = in_full(min(moved, grant.remaining), payment.currency)
     return [
         f"{credit} are left of the credit that it paid for. {holder} has them since the merge. If you take them back, "
-        f"what {holder} paid in advance for them is transferred back, too."
+        f"{returned} that the merge transferred with them go back to {payment.requester}, too."
     ]
 
 

@@ -12,6 +12,7 @@ from analytics.models import AccessEvent, ExchangeRate, LedgerEntry, Wallet
 from analytics.wallets.services import add_grant
 from licensing.licenses.models import License
 from licensing.licenses.services import revoke_license
+from licensing.requesters.models import Requester
 from operators.base.links import change_url
 from operators.staff.services import create_operator
 from tests import factories
@@ -333,6 +334,10 @@ def test_customers_are_listed_whose_advance_exceeds_their_credit(admin, account,
     clock.advance(days=31)
     assert [one.requester_id for one in admin.get(listed).context["cl"].result_list] == ["org_dollars", "org_expiring"]
     assert exported(admin, "?balance=beyond&currency=USD") == []
+    page = html_of(admin, change_url(Requester.objects.get(requester_id="org_expiring")))
+    assert "Paid beyond its credit 1.00 EUR: if credit has expired, charge it or record a payout" in words(page)
+    page = html_of(admin, change_url(Requester.objects.get(requester_id="org_covered")))
+    assert "Paid beyond its credit" not in words(page)
 
 
 def test_an_export_keeps_the_order_of_the_list_and_those_who_owe_most_come_first(admin, owing, monkeypatch):

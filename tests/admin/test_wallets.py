@@ -199,6 +199,15 @@ def test_a_payout_warns_of_what_it_exceeds_and_of_credit_that_stays(admin, accou
     assert "Its balance is then: 0.01 EUR owed." in asked
 
 
+def test_a_payout_warns_of_money_that_was_never_paid(admin, account, customer):
+    top_up(admin, customer, wallet="EUR", amount="40", payment="gift")
+    factories.payment(account, 10, requester_id=customer.requester_id, currency="EUR")
+    values = {"account": account.pk, "requester_own_id": customer.requester_id, "currency": "EUR", "kind": "payout"}
+    asked = submit(admin, PAY, **values, amount="50").content.decode()
+    assert "40.00 EUR of it were never paid: they are from refunds, such as for a gift of credit." in asked
+    assert "never paid" not in submit(admin, PAY, **values, amount="10").content.decode()
+
+
 def test_payments_and_entries_are_found_by_the_publishers_own_number_and_filtered_by_kind(admin, account):
     factories.payment(account, 7, external_id="bank-2")
     factories.payment(account, 8, external_id="bank-3", kind="payout")
@@ -227,10 +236,25 @@ def test_a_chargeback_after_a_merge_takes_the_money_back_with_the_credit(admin, 
     assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_x"})["allowed"]
     api.post("/v1/requesters/org_x/merge", {"into": "org_y"})
     button = reverse("admin:analytics_payment_void", args=[Payment.objects.get(external_id="org_x").pk])
-    assert "is transferred back, too" in admin.get(button).content.decode()
+    assert "97.00 USD that the merge transferred with them go back to org_x, too." in html_of(admin, button)
     assert submit(admin, button, reason="Returned").status_code == 302
     owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"), Sum("credit"))
     assert sorted(owed.filter(currency="USD")) == [("org_x", 3, 0), ("org_y", -40, 40)]
+
+
+def test_a_chargeback_after_merges_undoes_their_transfers_although_the_other_customers_owe_money(admin, account, api):
+    for org, price in (("org_x", 20), ("org_y", 100), ("org_z", 7)):
+        factories.license(account, org, price_amount=Decimal(price), price_currency="USD")
+    for org, amount in (("org_x", "50"), ("org_z", "9")):
+        customer = Requester.objects.get(requester_id=org)
+        assert top_up(admin, customer, wallet="USD", amount=amount, external_id=org).status_code == 302
+    for org, into in (("org_x", "org_y"), ("org_y", "org_z")):
+        api.post(f"/v1/requesters/{org}/merge", {"into": into})
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.get(external_id="org_x").pk])
+    assert "30.00 USD that the merge transferred with them go back to org_x, too." in html_of(admin, button)
+    assert submit(admin, button, reason="Returned").status_code == 302
+    owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"), Sum("credit"))
+    assert sorted(owed.filter(currency="USD")) == [("org_x", 20, 0), ("org_y", 100, 0), ("org_z", -2, 9)]
 
 
 def test_the_halves_of_a_transfer_are_void_together_and_cannot_be_forged(admin, account, api):
