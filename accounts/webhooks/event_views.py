@@ -55,6 +55,10 @@ class EventViewSet(AccountViewSet[Event]):
         """What happened to the account's resources in the last 30 days, newest first.
 
         Only events about objects that the key may read: those of licences also need `licenses:read`, for example.
+
+        An event is listed once its transaction has ended, which can be after events with a later `created`. To read
+        only new events and lose none, begin 10 minutes before the newest one that you have, and skip the ids that you
+        know.
         """
         return self.page()
 

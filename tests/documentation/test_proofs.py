@@ -129,6 +129,7 @@ PROOFS = [
     ("docs/guides/signed-decisions.md", [".venv/bin/python manage.py rotate_signing_key"], COMMANDS),
     ("docs/guides/sell-in-advance.md", ["api"], "test_10_000_accesses_are_sold_in_advance"),
     ("docs/guides/webhooks.md", ["api webhooks"], "test_webhooks"),
+    ("docs/guides/webhooks.md", ["from datetime"], "test_events_that_appear_after_later_ones_are_read"),
     ("docs/guides/webhooks.md", ["from standardwebhooks", "const { createHmac"],
      "test_a_receiver_takes_what_is_sent_and_nothing_else"),
     ("docs/reference/events.md", ["{"], "test_the_catalogue_and_the_openapi_document_have_every_type"),

@@ -1,7 +1,6 @@
 """The catalogue in docs/reference/events.md, and the guide's ways to verify a delivery, including the npm library."""
 
 import json
-import re
 import shutil
 import subprocess
 from contextlib import suppress
@@ -20,14 +19,10 @@ from accounts.webhooks.secrets import Secret, generate
 from accounts.webhooks.sending import build_request
 from config.pages import openapi_document
 from tests import factories
+from tests.documentation.blocks import block
 from tests.webhooks.catalogue import PAGE, page_with_catalogue
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "webhooks.md"
-
-
-def code(language):
-    [text] = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    return text
+GUIDE = "docs/guides/webhooks.md"
 
 
 def test_the_catalogue_and_the_openapi_document_have_every_type():
@@ -52,7 +47,7 @@ def delivery(account):
 
 def in_python(secret, headers, body):
     names: dict = {}
-    exec(code("python"), names)  # noqa: S102 - the guide's own code
+    exec(block(GUIDE, "from standardwebhooks"), names)  # noqa: S102 - the guide's own code
     try:
         return names["verify"](secret, headers, body)
     except Exception as error:
@@ -60,7 +55,7 @@ def in_python(secret, headers, body):
 
 
 def in_javascript(secret, headers, body):
-    return run_by_node(code("js"), secret, headers, body)
+    return run_by_node(block(GUIDE, "const { createHmac"), secret, headers, body)
 
 
 def by_the_npm_library(secret, headers, body, folder):
