@@ -7,6 +7,7 @@ from analytics.models import EntryType
 from analytics.wallets.units import ACCESS
 from kit.rest.filters import (
     ORDER,
+    PREFIX,
     Index,
     Operand,
     OperatorFilterSet,
@@ -50,7 +51,7 @@ class LedgerFilters(OperatorFilterSet):
         "feeId": Operand(identifier("led"), "fee_id", optional=True, index=Index.FINDS),
         "decisionId": Operand(identifier("dec"), "decision_id", optional=True, any_of=of_decisions, index=Index.FINDS),
         "licenseType": Operand(text, "license_type", optional=True),
-        "externalId": Operand(text, "external_id", optional=True),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
         "occurredAt": Operand(timestamp, "occurred_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),
     }

@@ -11,7 +11,7 @@ from analytics.ledger.filters import CURRENCY
 from analytics.payments.models import Payment, PaymentKind
 from analytics.payments.serializers import PaymentSerializer, VoidSerializer
 from analytics.payments.services import record_payment, void_payment
-from kit.rest.filters import ORDER, Operand, OperatorFilterSet, choice, text, timestamp
+from kit.rest.filters import ORDER, PREFIX, Operand, OperatorFilterSet, choice, text, timestamp
 
 
 class PaymentFilters(OperatorFilterSet):
@@ -19,7 +19,7 @@ class PaymentFilters(OperatorFilterSet):
         "requesterId": Operand(text, "requester__requester_id"),
         "kind": Operand(choice(PaymentKind)),
         "currency": Operand(CURRENCY),
-        "externalId": Operand(text, "external_id", optional=True),
+        "externalId": Operand(text, "external_id", PREFIX, optional=True),
         "receivedAt": Operand(timestamp, "received_at", ORDER),
         "created": Operand(timestamp, operators=ORDER),
     }

@@ -130,6 +130,11 @@ def test_every_filter_of_a_list_has_a_test():
             assert declared == tested, f"Add rows for the filters of {endpoint} to FIELDS in filtering.py."
 
 
+def test_every_external_id_can_be_found_by_its_beginning():
+    filters = [one.filters.operands for one in ENDPOINTS if one.filters is not None]
+    assert all("startsWith" in of["externalId"].operators for of in filters if "externalId" in of)
+
+
 @pytest.fixture
 def rows_of_audit(api, account):
     """Move earlier log entries to another account."""

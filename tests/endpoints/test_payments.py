@@ -88,6 +88,7 @@ def test_payments_are_filtered(api, account, pay):
     for query, found in (
         ("requesterId=org_acme", [second["id"], first["id"]]),
         ("externalId=a", [first["id"]]),
+        ("externalId[startsWith]=a", [first["id"]]),
         ("currency=EUR", [second["id"]]),
         ("receivedAt[lt]=2026-02-01", [first["id"]]),
     ):

@@ -118,7 +118,12 @@ def test_an_adjustment_of_an_external_id_is_booked_once(api, account, held):
     made, again = api.post("/v1/revenue", body), api.post("/v1/revenue", {**body, "amount": -5})
     assert (made.status, again.status, again.body) == (201, 200, made.body)
     assert made["externalId"] == "a-1"
-    assert [one["id"] for one in api.get("/v1/revenue", externalId="a-1")["data"]] == [made["id"]]
+    for query, found in (
+        ("externalId=a-1", [made["id"]]),
+        ("externalId[startsWith]=a-", [made["id"]]),
+        ("externalId[startsWith]=b", []),
+    ):
+        assert (query, [one["id"] for one in api.get(f"/v1/revenue?{query}")["data"]]) == (query, found)
     ledger.requester(account, "org_b")
     for name, value in {**body, "amount": "5", "currency": "USD", "requesterId": "org_b"}.items():
         changed = {key: one for key, one in body.items() if key != name}
