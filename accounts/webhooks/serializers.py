@@ -161,7 +161,7 @@ class WebhookEndpointSerializer(RowSerializer):
         allow_null=True,
         help_text="Filters `access.denied` and `access.allowed` events. Null: all.",
     )
-    status = Choice(choices=EndpointStatus.choices, required=False)
+    status = Choice(choices=EndpointStatus.choices, required=False, help_text="Default: `enabled`.")
     disabledReason = serializers.CharField(
         read_only=True, allow_null=True, help_text="Why the service disabled the endpoint; null if it did not."
     )

@@ -8,7 +8,15 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from analytics.payments.models import Payment
-from analytics.wallets.models import GRANT_STATES, Grant, GrantKind, RefillPeriod, Wallet, WalletEntryType
+from analytics.wallets.models import (
+    DEFAULT_PRIORITY,
+    GRANT_STATES,
+    Grant,
+    GrantKind,
+    RefillPeriod,
+    Wallet,
+    WalletEntryType,
+)
 from analytics.wallets.units import ACCESS, UNITS
 from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer, ParsedField, Text, Timestamp
 from kit.rest.money import Amount, Money
@@ -61,7 +69,7 @@ class RefillSerializer(StrictSerializer):
         help_text="Start of a period. Default: when the refill was set. Days and months are counted in the account's "
         "`timeZone`; an offset only names the moment.",
     )
-    rollover = RolloverSerializer(required=False)
+    rollover = RolloverSerializer(required=False, help_text="What stays when the next refill comes. Default: nothing.")
 
 
 class ThresholdSerializer(StrictSerializer):
@@ -92,7 +100,7 @@ class WalletChangeSerializer(RowSerializer):
     )
     unit = ParsedField(str, required=False, help_text="Cannot be changed.")
     balance = Amount(read_only=True)
-    floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less.")
+    floor = Amount(required=False, help_text="The lowest permitted balance; 0 or less. Default: 0.")
     thresholds = Array(child=ThresholdSerializer(), required=False, max_length=MAX_THRESHOLDS)
     refill = RefillSerializer(required=False, allow_null=True)
     nextRefillAt = Timestamp(read_only=True, allow_null=True)
@@ -154,11 +162,18 @@ class GrantSerializer(RowSerializer):
     amount = Amount(more_than=0)
     remaining = Amount(read_only=True, help_text="The amount left.")
     kind = GrantKindField(choices=GrantKind.choices, required=False, help_text="Default: `paid`.")
-    priority = Integer(min_value=0, max_value=255, required=False, help_text="Lower ones are spent first.")
+    priority = Integer(
+        min_value=0,
+        max_value=255,
+        required=False,
+        help_text=f"Lower ones are spent first. Default: {DEFAULT_PRIORITY}.",
+    )
     status = Choice(choices=GRANT_STATES, read_only=True)
-    effectiveAt = Timestamp(required=False, allow_null=True, source="effective_at")
+    effectiveAt = Timestamp(
+        required=False, allow_null=True, source="effective_at", help_text="When it starts. Default: now."
+    )
     expiresAt = Timestamp(required=False, allow_null=True, source="expires_at")
-    externalId = ExternalId()
+    externalId = ExternalId(help_text="Your own id. Each id adds credit once.")
     paid = Price(
         required=False,
         allow_null=True,

@@ -85,7 +85,7 @@ class ContentSerializer(StrictSerializer):
     object = Choice(choices=["content"], read_only=True)
     externalId = ExternalId()
     title = Text(max_length=500)
-    type = Choice(choices=CONTENT_TYPES, required=False)
+    type = Choice(choices=CONTENT_TYPES, required=False, help_text="Default: `article`.")
     source = Url(required=False, allow_null=True)  # type: ignore[assignment]
     policyId = Id("pol", required=False, allow_null=True, source="policy_id", max_length=100)
     policy = PolicySerializer(read_only=True, allow_null=True, help_text="With `expand=policy`.")

@@ -38,7 +38,12 @@ class DraftSerializer(StrictSerializer):
     """The fields of a policy draft."""
 
     rules = RulesField(required=False)
-    defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
+    defaultAction = Choice(
+        choices=ACTIONS,
+        required=False,
+        source="default_action",
+        help_text="What decides where no rule matches. Default: `deny`, in a simulation that of the policy.",
+    )
 
 
 class SimulationBodySerializer(DraftSerializer):

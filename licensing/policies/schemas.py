@@ -57,9 +57,8 @@ ALLOW_FIELDS: dict[str, object] = {
             "per": {
                 "type": "string",
                 "enum": list(rules.COUNTED),
-                "default": rules.REQUESTER,
-                "description": "`visitor` counts readers who are not signed in apart: by a cookie at the edge, by "
-                "`context.visitorId` in checks, otherwise by their address.",
+                "description": f"Default: `{rules.REQUESTER}`. `visitor` counts readers who are not signed in apart: "
+                "by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address.",
             },
         },
     },

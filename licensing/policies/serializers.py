@@ -210,8 +210,17 @@ class PolicySerializer(StrictSerializer):
     name = Text(max_length=255)
     description = Text(max_length=2000, required=False, allow_null=True, allow_blank=True)
     rules = RulesField(required=False)
-    defaultAction = Choice(choices=ACTIONS, required=False, source="default_action")
-    mode = Choice(choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded.")
+    defaultAction = Choice(
+        choices=ACTIONS,
+        required=False,
+        source="default_action",
+        help_text="What decides where no rule matches. Default: `deny`.",
+    )
+    mode = Choice(
+        choices=MODES,
+        required=False,
+        help_text="Whether decisions are enforced or only recorded. Default: `enforce`.",
+    )
     tests = PolicyTests(
         child=PolicyTestSerializer(),
         required=False,

@@ -116,14 +116,18 @@ class SiteSerializer(RowSerializer):
         help_text="Text of the link, for example Subscribe. Null: Get access.",
     )
     mode = Choice(
-        choices=MODES, required=False, help_text="Whether decisions are enforced or only recorded. New sites observe."
+        choices=MODES,
+        required=False,
+        help_text="Whether decisions are enforced or only recorded. Default: `observe`.",
     )
-    unknown = Choice(choices=Unknown.choices, required=False, help_text="What happens to pages without a policy.")
+    unknown = Choice(
+        choices=Unknown.choices, required=False, help_text="What happens to pages without a policy. Default: `allow`."
+    )
     ask = Choice(
         choices=AskedVisitors.choices,
         required=False,
-        help_text="Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or "
-        "`everyone`. For the generated files.",
+        help_text="Whom proxies ask about: `crawlers` (default), and people on pages that are not open to all of "
+        "them; or `everyone`. For the generated files.",
     )
     robotsTxt = Text(
         max_length=MAX_ROBOTS_TXT,

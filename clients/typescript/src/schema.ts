@@ -483,6 +483,7 @@ export interface components {
             externalId?: string | null;
             /** @description Required when creating an item. */
             title?: string;
+            /** @description Default: `article`. */
             type?: components["schemas"]["ContentType"];
             /**
              * Format: uri
@@ -698,7 +699,7 @@ export interface components {
             externalId: string | null;
             /** @description The item's title. */
             title: string;
-            /** @description The kind of it. */
+            /** @description Default: `article`. */
             type: "article" | "report" | "image" | "dataset" | "video" | (string & {});
             /**
              * Format: uri
@@ -776,6 +777,7 @@ export interface components {
             externalId?: string | null;
             /** @description The item's title. */
             title: string;
+            /** @description Default: `article`. */
             type?: components["schemas"]["ContentType"];
             /**
              * Format: uri
@@ -1273,6 +1275,7 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** @description What decides where no rule matches. Default: `deny`, in a simulation that of the policy. */
             defaultAction?: components["schemas"]["RuleAction"];
         };
         EarningContent: {
@@ -1512,13 +1515,13 @@ export interface components {
             readonly remaining: string;
             /** @description Default: `paid`. */
             kind: "paid" | "promotional" | "refill" | "refund" | (string & {});
-            /** @description Lower ones are spent first. */
+            /** @description Lower ones are spent first. Default: 128. */
             priority: number;
             /** @description The state it is in. */
             readonly status: "scheduled" | "active" | "ended" | "voided" | (string & {});
             /**
              * Format: date-time
-             * @description From when on it counts.
+             * @description When it starts. Default: now.
              */
             effectiveAt: string | null;
             /**
@@ -1526,7 +1529,7 @@ export interface components {
              * @description When it ends; null for never.
              */
             expiresAt: string | null;
-            /** @description The publisher's own id of the item, unique in the account. */
+            /** @description Your own id. Each id adds credit once. */
             externalId: string | null;
             /** @description What was paid for it: recorded as a payment with the grant, which settles no charge. Needs `revenue:write`. What a wallet of money spends is charged: record what was paid for that by itself. */
             paid: components["schemas"]["Price"] | null;
@@ -1549,13 +1552,13 @@ export interface components {
             amount: string;
             /** @description Default: `paid`. */
             kind?: components["schemas"]["GrantKind"];
-            /** @description Lower ones are spent first. */
+            /** @description Lower ones are spent first. Default: 128. */
             priority?: number | null;
-            /** @description From when on it counts. */
+            /** @description When it starts. Default: now. */
             effectiveAt?: string | null;
             /** @description When it ends; null for never. */
             expiresAt?: string | null;
-            /** @description The publisher's own id of the item, unique in the account. */
+            /** @description Your own id. Each id adds credit once. */
             externalId?: string | null;
             /** @description What was paid for it: recorded as a payment with the grant, which settles no charge. Needs `revenue:write`. What a wallet of money spends is charged: record what was paid for that by itself. */
             paid?: components["schemas"]["PriceRequest"] | null;
@@ -2634,6 +2637,7 @@ export interface components {
             externalId?: string | null;
             /** @description The item's title. */
             title?: string;
+            /** @description Default: `article`. */
             type?: components["schemas"]["ContentType"];
             /**
              * Format: uri
@@ -2723,8 +2727,9 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
             mode?: components["schemas"]["Mode"];
             /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
@@ -2781,11 +2786,11 @@ export interface components {
             linkUrl?: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description Whether decisions are enforced or only recorded. New sites observe. */
+            /** @description Whether decisions are enforced or only recorded. Default: `observe`. */
             mode?: components["schemas"]["Mode"];
-            /** @description What happens to pages without a policy. */
+            /** @description What happens to pages without a policy. Default: `allow`. */
             unknown?: components["schemas"]["RuleAction"];
-            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            /** @description Whom proxies ask about: `crawlers` (default), and people on pages that are not open to all of them; or `everyone`. For the generated files. */
             ask?: components["schemas"]["SiteAsk"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
@@ -2800,7 +2805,7 @@ export interface components {
             licenseId?: string | null;
             /** @description Cannot be changed. */
             unit?: string;
-            /** @description The lowest permitted balance; 0 or less. */
+            /** @description The lowest permitted balance; 0 or less. Default: 0. */
             floor?: string | null;
             /** @description Balances that an event tells of once they are passed. */
             thresholds?: components["schemas"]["ThresholdRequest"][] | null;
@@ -2820,6 +2825,7 @@ export interface components {
             description?: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
+            /** @description Default: `enabled`. */
             status?: components["schemas"]["WebhookStatus"];
             /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
             headers?: {
@@ -2919,9 +2925,9 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["RuleShown"][];
-            /** @description What decides where no rule matches. */
+            /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction: "allow" | "deny" | (string & {});
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTest"][];
@@ -2989,8 +2995,9 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
             mode?: components["schemas"]["Mode"];
             /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
@@ -3018,8 +3025,9 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
             mode?: components["schemas"]["Mode"];
             /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTestRequest"][] | null;
@@ -3055,9 +3063,9 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["RuleShown"][];
-            /** @description What decides where no rule matches. */
+            /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction: "allow" | "deny" | (string & {});
-            /** @description Whether decisions are enforced or only recorded. */
+            /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
             /** @description Tests that every version must pass before it is saved. Absent for public keys. */
             tests?: components["schemas"]["PolicyTest"][];
@@ -3195,7 +3203,7 @@ export interface components {
             requests: number;
             period: components["schemas"]["RateLimitPeriod"];
             /**
-             * @description `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address.
+             * @description Default: `requester`. `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address.
              * @enum {string}
              */
             per?: "requester" | "visitor";
@@ -3208,7 +3216,7 @@ export interface components {
             requests: number;
             /** @description The length of the window. */
             period: "second" | "minute" | "hour" | "day" | "week" | "month" | (string & {});
-            /** @description `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address. */
+            /** @description Default: `requester`. `visitor` counts readers who are not signed in apart: by a cookie at the edge, by `context.visitorId` in checks, otherwise by their address. */
             per?: "requester" | "visitor" | (string & {});
         };
         /** @enum {string} */
@@ -3293,6 +3301,7 @@ export interface components {
              * @description Start of a period. Default: when the refill was set. Days and months are counted in the account's `timeZone`; an offset only names the moment.
              */
             anchor: string;
+            /** @description What stays when the next refill comes. Default: nothing. */
             rollover: components["schemas"]["Rollover"];
         };
         /** @enum {string} */
@@ -3304,7 +3313,7 @@ export interface components {
             every: components["schemas"]["RefillPeriod"];
             /** @description Start of a period. Default: when the refill was set. Days and months are counted in the account's `timeZone`; an offset only names the moment. */
             anchor?: string | null;
-            /** @description What of a refill stays when the next one comes. */
+            /** @description What stays when the next refill comes. Default: nothing. */
             rollover?: components["schemas"]["RolloverRequest"] | null;
         };
         /** @description A refund of a charge, named by exactly one of `entryId`, `licenseId` and `decisionId`. */
@@ -3703,7 +3712,7 @@ export interface components {
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
-            /** @description The state it is in. */
+            /** @description Default: `enabled`. */
             status: "enabled" | "disabled" | (string & {});
             /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
@@ -3823,6 +3832,7 @@ export interface components {
              * @default []
              */
             rules: components["schemas"]["Rule"][];
+            /** @description What decides where no rule matches. Default: `deny`, in a simulation that of the policy. */
             defaultAction?: components["schemas"]["RuleAction"];
             /**
              * @description Whole UTC days that end today. Default: `30d`.
@@ -3860,11 +3870,11 @@ export interface components {
             linkUrl: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel: string | null;
-            /** @description Whether decisions are enforced or only recorded. New sites observe. */
+            /** @description Whether decisions are enforced or only recorded. Default: `observe`. */
             mode: "disabled" | "enforce" | "observe" | (string & {});
-            /** @description What happens to pages without a policy. */
+            /** @description What happens to pages without a policy. Default: `allow`. */
             unknown: "allow" | "deny" | (string & {});
-            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            /** @description Whom proxies ask about: `crawlers` (default), and people on pages that are not open to all of them; or `everyone`. For the generated files. */
             ask: "crawlers" | "everyone" | (string & {});
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
@@ -3913,11 +3923,11 @@ export interface components {
             linkUrl?: string | null;
             /** @description Text of the link, for example Subscribe. Null: Get access. */
             linkLabel?: string | null;
-            /** @description Whether decisions are enforced or only recorded. New sites observe. */
+            /** @description Whether decisions are enforced or only recorded. Default: `observe`. */
             mode?: components["schemas"]["Mode"];
-            /** @description What happens to pages without a policy. */
+            /** @description What happens to pages without a policy. Default: `allow`. */
             unknown?: components["schemas"]["RuleAction"];
-            /** @description Whom proxies ask about: `crawlers`, and people on pages that are not open to all of them; or `everyone`. For the generated files. */
+            /** @description Whom proxies ask about: `crawlers` (default), and people on pages that are not open to all of them; or `everyone`. For the generated files. */
             ask?: components["schemas"]["SiteAsk"];
             /** @description Your own robots.txt. Requests of crawlers that it disallows are counted as violations. Absent for public keys. */
             robotsTxt?: string | null;
@@ -4361,7 +4371,7 @@ export interface components {
             readonly balance: string;
             /**
              * Format: decimal
-             * @description The lowest permitted balance; 0 or less.
+             * @description The lowest permitted balance; 0 or less. Default: 0.
              */
             floor: string;
             /** @description Balances that an event tells of once they are passed. */
@@ -4417,7 +4427,7 @@ export interface components {
             licenseId?: string | null;
             /** @description ISO 4217, or `access`: how many accesses. */
             unit: components["schemas"]["WalletUnit"];
-            /** @description The lowest permitted balance; 0 or less. */
+            /** @description The lowest permitted balance; 0 or less. Default: 0. */
             floor?: string | null;
             /** @description Balances that an event tells of once they are passed. */
             thresholds?: components["schemas"]["ThresholdRequest"][] | null;
@@ -4478,7 +4488,7 @@ export interface components {
             description: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter: components["schemas"]["AccessFilter"] | null;
-            /** @description The state it is in. */
+            /** @description Default: `enabled`. */
             status: "enabled" | "disabled" | (string & {});
             /** @description Why the service disabled the endpoint; null if it did not. */
             readonly disabledReason: string | null;
@@ -4513,6 +4523,7 @@ export interface components {
             description?: string | null;
             /** @description Filters `access.denied` and `access.allowed` events. Null: all. */
             accessFilter?: components["schemas"]["AccessFilterRequest"] | null;
+            /** @description Default: `enabled`. */
             status?: components["schemas"]["WebhookStatus"];
             /** @description Sent with each delivery, for example for authentication. Stored encrypted, never shown. */
             headers?: {
