@@ -153,6 +153,11 @@ def test_openapi_generator_for_php(document: Path, service: Service, later_versi
     assert_is_understood(saw("php", *strictly, story, later_version.url, later_version.key, cwd=made), SAW)
 
 
+def test_the_guide_names_the_media_type_that_openapi_fetch_needs():
+    call = 'createClient<paths, "application/json">('
+    assert [path.name for path in (GUIDE, HERE / "story_openapi_typescript.ts") if call not in path.read_text()] == []
+
+
 @needs_node
 @pytest.mark.parametrize("generator", ["openapi-typescript", "hey-api"])
 def test_generators_of_typescript(generator, tmp_path, document, service, later_version):

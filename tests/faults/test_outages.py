@@ -128,6 +128,29 @@ def test_a_redis_that_was_restarted_unseen_counts_for_all_processes_from_the_fir
     assert within_a_minute(server, after_a_restart) == {"passed": 60, "refused": 340}
 
 
+@pytest.mark.parametrize(("options", "passed"), [([], 60), (["--appendonly", "yes"], 0)], ids=["", "append-only"])
+def test_a_restart_of_redis_begins_limits_anew_unless_it_has_an_append_only_file(server, options, passed):
+    assert server.valkey
+    valkey = server.valkey
+
+    def restart() -> None:
+        valkey.kill()
+        valkey.start()
+
+    def after_a_restart(limited: str, other: str) -> int:
+        assert how_many_pass(server, limited, 100) == {"passed": 60, "refused": 40}
+        restart()
+        return how_many_pass(server, limited, 100).get("passed", 0)
+
+    usual = list(valkey.arguments)
+    valkey.arguments.extend(options)
+    restart()
+    try:
+        assert within_a_minute(server, after_a_restart) == passed
+    finally:
+        valkey.arguments[:] = usual
+
+
 def test_changes_during_an_outage_of_redis_hold_at_once_in_every_process(server: Deployment, key: str) -> None:
     assert server.valkey
     with server.client_of_each_worker(key) as workers:
