@@ -189,7 +189,7 @@ class RotationSerializer(StrictSerializer):
     overlapSeconds = Integer(
         min_value=0,
         max_value=MAX_OVERLAP_SECONDS,
-        default=0,
+        required=False,
         source="overlap_seconds",
-        help_text="For how long the old key keeps working.",
+        help_text="For how long the old key keeps working. Default: 0.",
     )

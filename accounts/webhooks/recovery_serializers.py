@@ -21,7 +21,7 @@ class RecoverySerializer(StrictSerializer):
         "from before it was created. Without it, only deliveries that were queued and failed are sent, with those "
         "that wait for a retry.",
     )
-    dryRun = Boolean(required=False, default=False, help_text="Report the events without sending them.")
+    dryRun = Boolean(required=False, help_text="Report the events without sending them. Default: false.")
 
 
 class RecoveredEventSerializer(serializers.Serializer):

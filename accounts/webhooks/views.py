@@ -131,7 +131,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         require_read_permissions(self.grant, endpoint.events)
         fields = self.validated(RecoverySerializer)
         since = fields.get("since")
-        if fields["dryRun"]:
+        if fields.get("dryRun"):
             result = recovery.preview(endpoint, since)
         else:
             result = recovery.recover(endpoint, since)

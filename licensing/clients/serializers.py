@@ -52,7 +52,7 @@ class SecretRotationSerializer(StrictSerializer):
     overlapSeconds = Integer(
         min_value=0,
         max_value=MAX_OVERLAP_SECONDS,
-        default=0,
+        required=False,
         source="overlap_seconds",
-        help_text="How long the old secret keeps working.",
+        help_text="How long the old secret keeps working. Default: 0.",
     )

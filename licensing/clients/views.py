@@ -85,6 +85,6 @@ class LicenseClientViewSet(AccountViewSet):
 
         The old one expires after `overlapSeconds`; tokens stay valid.
         """
-        overlap = self.validated(SecretRotationSerializer)["overlap_seconds"]
+        overlap = self.validated(SecretRotationSerializer).get("overlap_seconds", 0)
         client, secret = services.rotate_secret(self.get_object(), overlap)
         return self.show_with_secret(client, secret, 200)

@@ -113,7 +113,6 @@ RULES: dict[str, object] = {
     "type": "array",
     "maxItems": rules.MAX_RULES,
     "items": RULE,
-    "default": [],
     "description": f"Together at most {rules.MAX_RULES_BYTES:,} bytes of JSON without spaces.",
 }
 

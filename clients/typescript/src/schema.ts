@@ -1,4 +1,4 @@
-// Shapes: 8393b849d10693d4
+// Shapes: 49c53216467225fd
 // Generated. See tests/clients.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
@@ -1270,11 +1270,8 @@ export interface components {
         };
         /** @description The fields of a policy draft. */
         DraftRequest: {
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
             /** @description What decides where no rule matches. Default: `deny`, in a simulation that of the policy. */
             defaultAction?: components["schemas"]["RuleAction"];
         };
@@ -2722,11 +2719,8 @@ export interface components {
             name?: string;
             /** @description Free text for people. */
             description?: string | null;
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
             /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
@@ -2920,10 +2914,7 @@ export interface components {
             name: string;
             /** @description Free text for people. */
             description: string | null;
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
             rules: components["schemas"]["RuleShown"][];
             /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction: "allow" | "deny" | (string & {});
@@ -2990,11 +2981,8 @@ export interface components {
             name?: string;
             /** @description Free text for people. */
             description?: string | null;
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
             /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
@@ -3020,11 +3008,8 @@ export interface components {
             name: string;
             /** @description Free text for people. */
             description?: string | null;
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
             /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction?: components["schemas"]["RuleAction"];
             /** @description Whether decisions are enforced or only recorded. Default: `enforce`. */
@@ -3058,10 +3043,7 @@ export interface components {
             name: string;
             /** @description Free text for people. */
             description: string | null;
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
             rules: components["schemas"]["RuleShown"][];
             /** @description What decides where no rule matches. Default: `deny`. */
             defaultAction: "allow" | "deny" | (string & {});
@@ -3263,11 +3245,8 @@ export interface components {
         RecoveryRequest: {
             /** @description Sends every event from this time on that the endpoint subscribes to and did not get, also events from before it was created. Without it, only deliveries that were queued and failed are sent, with those that wait for a retry. */
             since?: string | null;
-            /**
-             * @description Report the events without sending them.
-             * @default false
-             */
-            dryRun: boolean | null;
+            /** @description Report the events without sending them. Default: false. */
+            dryRun?: boolean | null;
         };
         /** @description The endpoint that gets the event. */
         RedeliveryRequest: {
@@ -3543,11 +3522,8 @@ export interface components {
         };
         /** @description How long the old key stays valid. */
         RotationRequest: {
-            /**
-             * @description For how long the old key keeps working.
-             * @default 0
-             */
-            overlapSeconds: number | null;
+            /** @description For how long the old key keeps working. Default: 0. */
+            overlapSeconds?: number | null;
         };
         /**
          * @description Allows or denies where its conditions hold.
@@ -3738,11 +3714,8 @@ export interface components {
         };
         /** @description The body of a secret rotation. */
         SecretRotationRequest: {
-            /**
-             * @description How long the old secret keeps working.
-             * @default 0
-             */
-            overlapSeconds: number | null;
+            /** @description How long the old secret keeps working. Default: 0. */
+            overlapSeconds?: number | null;
         };
         /** @description An event as endpoints get it. */
         SentEvent: {
@@ -3827,11 +3800,8 @@ export interface components {
         };
         /** @description The body of a simulation. Fields missing from the draft are taken from the saved policy. */
         SimulationBodyRequest: {
-            /**
-             * @description Together at most 65,536 bytes of JSON without spaces.
-             * @default []
-             */
-            rules: components["schemas"]["Rule"][];
+            /** @description Together at most 65,536 bytes of JSON without spaces. */
+            rules?: components["schemas"]["Rule"][];
             /** @description What decides where no rule matches. Default: `deny`, in a simulation that of the policy. */
             defaultAction?: components["schemas"]["RuleAction"];
             /**

@@ -1,4 +1,4 @@
-# Shapes: 8393b849d10693d4
+# Shapes: 49c53216467225fd
 # Generated. See tests/clients.
 
 from __future__ import annotations
