@@ -1170,9 +1170,24 @@ function own_rules(string $text): array
 /** Leave out `Allow` where it may open what the group closes: the longer path would count. */
 function repeatable_rules(array $rules, array $group): array
 {
-    $closed = array_map(fn ($line) => preg_quote(substr($line, 10), '#'), preg_grep('/^Disallow: /', $group));
-    $is_closed = '#^Allow: (' . str_replace(['\*', '\$'], ['.*', '$'], implode('|', $closed)) . '|.*\*)#';
-    return array_filter($rules, fn ($rule) => !preg_match($is_closed, $rule));
+    $closed = array_map(fn ($line) => path_pattern(substr($line, 10)), preg_grep('/^Disallow: /', $group));
+    return array_filter($rules, fn ($rule) => !may_open($rule, $closed));
+}
+
+function path_pattern(string $path): string
+{
+    return '#^' . str_replace(['\*', '\$'], ['.*', '$'], preg_quote($path, '#')) . '#';
+}
+
+function may_open(string $rule, array $closed): bool
+{
+    $path = str_starts_with($rule, 'Allow: ') ? substr($rule, 7) : '';
+    foreach ($path === '' ? [] : $closed as $pattern) {
+        if (preg_match($pattern, $path) !== 0) { // false: it cannot be told
+            return true;
+        }
+    }
+    return str_contains($path, '*');
 }
 
 /** Note the host, and register what deletes the options. Not whenever this file is loaded: WordPress loads it to delete them, too. */

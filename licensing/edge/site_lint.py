@@ -1,6 +1,6 @@
 """Lints the published terms of a site."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 from django.utils import timezone
@@ -12,6 +12,7 @@ from licensing.edge.publishing.documents import policies_by_id, site_at, terms_o
 from licensing.edge.publishing.promises import READ, Promise, promised_uses, uses_any_rule_allows
 from licensing.edge.publishing.published_patterns import pattern_spellings
 from licensing.edge.publishing.published_terms import Terms
+from licensing.edge.publishing.robots_txt import MUST_READ
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.lint import Finding as PolicyFinding
 from licensing.policies.lint import lint
@@ -116,6 +117,17 @@ def lint_rules(site: Site) -> Iterator[Finding]:
                 "which the documents leave out."
             )
             yield Finding("note", "stricter_than_policy", message, rule.pattern)
+
+
+def lint_sizes(documents: Mapping[str, bytes]) -> Iterator[Finding]:
+    """Yield a warning if crawlers may leave the end of robots.txt unread."""
+    size = len(documents.get("/robots.txt", b""))
+    if size > MUST_READ:
+        message = (
+            f"robots.txt has {size:,} bytes, and crawlers such as Google's read the first {MUST_READ:,}. Those named "
+            "at its end take the pages for open. Sell sections by patterns, instead of single pages by items."
+        )
+        yield Finding("warning", "robots_too_large", message)
 
 
 def open_without_slash(site: Site, pattern: str) -> str:

@@ -6,6 +6,7 @@ not empty counts. `a>b` is `b` within the object `a`. `date+time` are two fields
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -191,10 +192,13 @@ def text_at(row: dict[str, object], path: Path) -> str | None:
 def parse_json_line(line: str) -> dict[str, object]:
     if not line.startswith("{") or line.startswith('{"log":"'):
         line = without_prefix(line)
-    try:
-        row = orjson.loads(line.encode("latin-1"))
-    except ValueError:
-        raise Malformed("This is not JSON.") from None
+    row = None
+    for text in (line.encode("latin-1"), line):  # nginx writes bytes as they came, also those that are no UTF-8
+        with suppress(ValueError):
+            row = orjson.loads(text)
+            break
+    else:
+        raise Malformed("This is not JSON.")
     if not isinstance(row, dict):
         raise Malformed("This is not a JSON object.")
     return row

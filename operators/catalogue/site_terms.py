@@ -16,7 +16,7 @@ from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
-from licensing.edge.site_lint import lint_site
+from licensing.edge.site_lint import lint_site, lint_sizes
 from licensing.edge.site_published import lint_published
 from licensing.sites.models import Site
 from operators.base.figures.terms import format_sums
@@ -39,6 +39,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         license_server(request, site.host),
         agents_for_robots(),
     )
+    documents = write_documents(publication)
     return page(
         request,
         model_admin,
@@ -47,10 +48,10 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
         original=site,
         sentences=sentences_about(site),
         own_terms=sum(1 for item in {term.item for term in publication.terms} if item is not None),
-        findings=lint_site(site),
+        findings=[*lint_site(site), *lint_sizes(documents)],
         published=async_to_sync(lint_published)(publication) if request.method == "POST" else None,
         rules=site.rules.select_related("policy").order_by("position"),
-        documents=[(path, body.decode()) for path, body in write_documents(publication).items()],
+        documents=[(path, body.decode()) for path, body in documents.items()],
     )
 
 

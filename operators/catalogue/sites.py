@@ -147,6 +147,7 @@ class SiteAdmin(LogUploads):
             effects=[
                 "Denials that are only observed now are enforced from the next request on.",
                 "Policies in observe mode stay in observe mode.",
+                "Page caches and CDNs go on serving what they have stored: empty them afterwards.",
                 "If a proxy uses a file of this site, download it again afterwards: one from before keeps every page "
                 "open while the service is down, unless the site enforced when it was downloaded.",
                 *uncovered_hosts(site),

@@ -191,6 +191,13 @@ URL_ALONE = {"time": "2026-11-24T10:00:00+00:00", "client_ip": ADDRESS, "host": 
              "method": "GET", "user_agent": "GPTBot/1.2"}  # fmt: skip
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_bytes_that_are_no_utf_8_in_json_are_read_as_latin_1(encoding):
+    row = caddy(request={**caddy()["request"], "headers": {"User-Agent": ["café"]}})
+    line = json.dumps(row, ensure_ascii=False).encode(encoding).decode("latin-1")
+    assert get_parser("caddy")(line).user_agent == "café".encode().decode("latin-1")
+
+
 def test_json_of_another_program_is_refused_by_its_missing_fields(account, tmp_path):
     publisher(account)
     path = written(tmp_path / "access.log", [json.dumps(URL_ALONE)])

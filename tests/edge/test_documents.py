@@ -10,7 +10,7 @@ from kit.telemetry.repeated_log import RepeatedLog
 from kit.values.same_page import SamePage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.edge import middleware
-from licensing.edge.publishing import overlaps, terms
+from licensing.edge.publishing import overlaps, robots_txt, terms
 from licensing.edge.publishing.documents import write_documents
 from licensing.edge.publishing.promises import USES, promised_uses
 from licensing.edge.publishing.publication import Publication
@@ -59,6 +59,17 @@ def test_license_xml_and_robots_txt_state_the_uses_promised_to_everybody(site):
     ]
     assert get(RSL, **{"If-None-Match": "nope"}).status_code == 400
     assert get(RSL, **{"If-None-Match": ""}).status_code == 200
+
+
+def test_groups_that_crawlers_would_not_read_whole_state_fewer_uses(site, monkeypatch):
+    def groups():
+        everyone, *some = get(ROBOTS).content.decode().strip().split("\n\n")
+        return everyone, ["Content-Usage: /" in group for group in some], sum("Disallow: /" in group for group in some)
+
+    everyone, state_uses, closed = groups()
+    assert all(state_uses)
+    monkeypatch.setattr(robots_txt, "MUST_READ", len(get(ROBOTS).content) - 1)
+    assert groups() == (everyone, [False] * len(state_uses), closed)
 
 
 def statements(account, *rules, **options):

@@ -81,6 +81,7 @@ def test_each_file_names_the_free_paths_assets_and_crawlers_by_the_same_expressi
 def test_the_expression_of_crawlers_matches_every_known_one_and_no_reader():
     agents = [crawler.user_agent for crawler in parse_table(SHIPPED.read_bytes()).crawlers if crawler.user_agent]
     assert [agent for agent in agents if not re.search(CRAWLERS, agent.lower())] == []
+    assert f"preg_match('~{CRAWLERS}~i'" in (ROOT / "docs" / "guides" / "wordpress.md").read_text()
     reader = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
     assert not re.search(CRAWLERS, reader.lower())
 
@@ -107,6 +108,16 @@ def test_the_file_has_the_sites_host_and_a_placeholder_for_the_key(api, account,
     assert "svc_sk_PUT-THE-KEY-HERE" in file["content"] or "{env.LICENSING_KEY}" in file["content"]
     told = file["openPatterns"] or [one["pattern"] for one in file["omitted"]]
     assert told == ["/about"]
+
+
+@pytest.mark.parametrize("proxy", PROXY_KINDS)
+def test_a_site_without_an_open_page_has_a_file_and_can_be_changed(api, account, proxy):
+    site = factories.site(account, {"/premium/": factories.policy(account, DENY)}, unknown="deny", mode="observe")
+    address = f"/v1/sites/{site.pk}/proxy-config?for={proxy}"
+    open_to_all = api.get(address)["content"]
+    assert api.patch(f"/v1/sites/{site.pk}", {"mode": "enforce"}).status == 200
+    closed = api.get(address)
+    assert (closed["openPatterns"], closed["content"] != open_to_all) == ([], True)
 
 
 def test_open_patterns_leave_out_priced_limited_licensed_and_denied_pages(api, account):

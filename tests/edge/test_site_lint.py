@@ -3,7 +3,7 @@ import pytest
 from licensing.edge import site_lint
 from licensing.edge.audiences import sentences
 from licensing.edge.publishing.documents import compiled_rules
-from licensing.edge.site_lint import lint_site
+from licensing.edge.site_lint import lint_site, lint_sizes
 from licensing.policies.lint import lint
 from tests import factories
 from tests.edge.documents import SEARCH_ONLY
@@ -144,3 +144,9 @@ def test_a_policy_is_linted_once_for_all_its_patterns_and_only_while_the_rules_a
     monkeypatch.setattr(site_lint, "MAX_PAIRS", 9)
     assert [one.pattern for one in lint_site(made) if one.code == "policy_not_linted"] == ["/c/*"]
     assert linted == [3, 1, 3]
+
+
+def test_a_robots_txt_that_crawlers_do_not_read_whole_is_warned_about():
+    assert list(lint_sizes({"/robots.txt": bytes(500 * 1024)})) == []
+    [finding] = lint_sizes({"/robots.txt": bytes(500 * 1024 + 1)})
+    assert (finding.level, finding.code) == ("warning", "robots_too_large")

@@ -4,7 +4,7 @@ The file says for each page whether the service is asked, and whether the page s
 All of that comes from the site's description; the files have no rules of their own.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import blake2b
 
 from django.conf import settings
@@ -225,8 +225,7 @@ def proxy_file(site: Site, proxy: str, description: Description | None = None) -
     kind = PROXY_KINDS[proxy]
     description = description or describe(site)
     text = (settings.BASE_DIR / "deploy" / "edge" / kind.file).read_text()
-    for example in kind.examples:
-        text = with_lines(text, example, example.write(description))
+    text = with_own_lines(text, kind.examples, description)
     text = with_hosts(text, site.hosts).replace(HOST, site.host).replace(NAME, name_from_host(site.host))
     text = text.replace(FOLDERS, f"({'|'.join(description.asset_folders) or NO_FOLDER})")
     return ProxyFile(kind.file, text, description.patterns, description.omitted)
@@ -265,8 +264,15 @@ def server_name(host: str) -> str:
     return host
 
 
-def with_lines(text: str, example: Example, lines: Sequence[str]) -> str:
-    """Replace the lines of the example in the text."""
-    given = text.split("\n")
-    [at] = [number for number, line in enumerate(given) if line.strip().startswith(example.start)]
-    return "\n".join([*given[:at], *lines, *given[at + example.length :]])
+def with_own_lines(text: str, examples: Iterable[Example], site: Description) -> str:
+    """Replace the examples in the text by the site's lines, from the end: these may look like other examples."""
+    lines = text.split("\n")
+    places = {place_of(example, lines): example for example in examples}
+    for at, example in sorted(places.items(), reverse=True):
+        lines[at : at + example.length] = example.write(site)
+    return "\n".join(lines)
+
+
+def place_of(example: Example, lines: Sequence[str]) -> int:
+    [at] = [number for number, line in enumerate(lines) if line.strip().startswith(example.start)]
+    return at

@@ -3,7 +3,7 @@
 A use that only some visitors without a licence are allowed is neither promised nor refused: it is left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from licensing.crawler_classes import NAMES_IN_SIGNAL, NAMES_IN_USAGE
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS
@@ -19,6 +19,7 @@ FREE_EXAMPLES = [
     ("/wp-sitemap*.xml$", "/wp-sitemap-posts-post-1.xml"),
     ("/*-sitemap.xml$", "/a-sitemap.xml"),
 ]
+MUST_READ = 500 * 1024  # bytes that a crawler reads at least: RFC 9309, 2.5. Google reads no more
 UNKNOWN_USAGE = ", ".join(f"{name}=unknown" for name in NAMES_IN_USAGE.values())  # neither `y` nor `n`
 
 
@@ -29,30 +30,39 @@ def write_robots(publication: Publication) -> bytes | None:
     one, crawlers take the next group's rules for those of both. The others disallow pages for crawlers that no rule
     lets have them. A crawler that a group names reads no other one, so each has all statements.
 
-    They state a use for the whole host only if all pages agree and a policy is about all of them.
+    They state a use for the whole host only if all pages agree and a policy is about all of them. Where the groups
+    would be larger than crawlers must read, those for some crawlers state no uses of single pages, so that their rules
+    are read.
     """
     if not publication.terms:
         return None
-    lines = state_uses(publication)
-    groups = [["User-agent: *", *lines, "Disallow:"]]
+    of_host = state_uses(publication)
+    all_uses = [*of_host, *usage_of_entries(publication)]
+    groups = render_groups(publication, all_uses, for_some=all_uses)
+    return groups if len(groups) <= MUST_READ else render_groups(publication, all_uses, for_some=of_host)
+
+
+def render_groups(publication: Publication, for_all: Sequence[str], *, for_some: Sequence[str]) -> bytes:
+    """Render the groups, each with its lines that state uses."""
+    groups = [["User-agent: *", *for_all, "Disallow:"]]
     tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
     for agents in publication.agents:
         if rules := tuple(rules_for(publication, agents)):
             tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
     for rules, tokens in tokens_by_rules.items():
-        groups.append([*(f"User-agent: {token}" for token in tokens), *lines, *rules])
+        groups.append([*(f"User-agent: {token}" for token in tokens), *for_some, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
 
 
 def state_uses(publication: Publication) -> list[str]:
-    """Return the lines that state uses, for the whole host and for its pages."""
+    """Return the lines that state uses of the whole host."""
     lines = [f"License: https://{publication.netloc}/license.xml"]
     allowed, refused = signalled(publication.everywhere), publication.nowhere & NAMES_IN_SIGNAL.keys()
     if allowed or refused:
         uses = [use for use in reversed(NAMES_IN_SIGNAL) if use in allowed | refused]
         signal = ", ".join(f"{NAMES_IN_SIGNAL[use]}={'yes' if use in allowed else 'no'}" for use in uses)
         lines += [f"Content-Signal: {signal}", f"Content-Usage: {render_usage(allowed, refused)}"]
-    return [*lines, *usage_of_entries(publication)]
+    return lines
 
 
 def rules_for(publication: Publication, agents: Agents) -> list[str]:
