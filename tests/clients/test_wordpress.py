@@ -311,22 +311,16 @@ def test_the_sites_own_rules_for_all_crawlers_hold_for_those_that_the_terms_name
         client.update_site(site, {"rules": before["rules"]})
         for row in made:
             client.delete_content(row["content"]["id"])
+    own = ["/free/", "/internal/press/", "/media/", "/wp-admin/admin-ajax.php"]
     allowed = {
-        "GPTBot": ["/free/", "/internal/press/", "/media/", "/wp-admin/admin-ajax.php"],
+        "GPTBot": own,
         "CCBot": ["/free/", "/internal/press/", "/internal/", "/wp-admin/", "/wp-admin/admin-ajax.php"],
-        "Googlebot": [
-            "/free/",
-            "/internal/press/",
-            "/media/",
-            "/premium/",
-            "/premium/sample/",
-            "/wp-admin/admin-ajax.php",
-        ],
+        "Googlebot": [*own, "/premium/", "/premium/sample/"],
     }
     paths = set(itertools.chain.from_iterable(allowed.values()))
-    for crawler, own in allowed.items():
+    for crawler, pages in allowed.items():
         found = {path for path in paths if robots.allows(f"http://{HOST}{path}", crawler)}
-        assert (crawler, found) == (crawler, set(own))
+        assert (crawler, found) == (crawler, set(pages))
 
 
 def test_while_the_service_is_down_a_site_that_last_refused_nobody_stays_open(visit, blog, client, site):
