@@ -22,8 +22,8 @@ from licensing.access.subjects import LookupRequest
 from licensing.edge.audiences import sentences
 from licensing.edge.crawlers import MAX_CRAWLERS, MAX_USER_AGENT, parse_table
 from licensing.edge.original import MAX_URI
-from licensing.edge.proxies.descriptions import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
-from licensing.edge.proxies.descriptions import pages_inside
+from licensing.edge.proxies.items import MAX_COMPARISONS as MAX_CLOSED_COMPARISONS
+from licensing.edge.proxies.items import deciding_places
 from licensing.edge.publishing.documents import terms_of_site, write_documents
 from licensing.edge.publishing.promises import ANY_TIME
 from licensing.edge.publishing.publication import Publication
@@ -36,7 +36,7 @@ from licensing.policies.offers import find_offers
 from licensing.policies.rules import MAX_RULES as MAX_POLICY_RULES
 from licensing.policies.rules import parse_rules
 from licensing.sites.models import Site
-from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, Pattern, RuleTable, compile_pattern
+from licensing.sites.patterns import MAX_CHARACTERS, MAX_WILDCARDS, RuleTable, compile_pattern
 from licensing.sites.serializers import MAX_ROBOTS_TXT, MAX_RULES
 from licensing.visits.robots_parser import RobotsTxt
 from tests import factories
@@ -210,11 +210,11 @@ def match_robots_txt(write: Callable[[int], str]) -> Callable[[int], Loop]:
 
 
 def closed_pages(size: int) -> Loop:
-    """Find which of many pages are below open patterns, of which every page is a candidate."""
-    opened = [compile_pattern(f"/*/{number:03}*a*b") for number in range(MAX_RULES)]
-    parts = sum(len(pattern.parts) for pattern in opened)
-    pages = [Pattern((f"/x/{number}",), is_anchored=True) for number in range(size // (2 * parts))]
-    return lambda: pages_inside(opened, pages)
+    """Find the patterns that decide many pages, of which every one is a candidate."""
+    patterns = [compile_pattern(f"/*/{number:03}*a*b") for number in range(MAX_RULES)]
+    parts = sum(len(pattern.parts) for pattern in patterns)
+    paths = [f"/x/{number}" for number in range(size // (3 * parts))]
+    return lambda: deciding_places(patterns, paths)
 
 
 CASES = {

@@ -1,7 +1,6 @@
 """Describes a site for its proxy: whom the service is asked about, and which pages stay open while it is down."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from itertools import groupby
 
 from django.db.models import prefetch_related_objects
@@ -9,37 +8,20 @@ from msgspec import Struct
 
 from accounts.models import Unknown
 from licensing.edge.current_crawlers import current_table
+from licensing.edge.proxies.accesses import Access, strictest
+from licensing.edge.proxies.items import MAX_CLOSED_ITEMS, choose_items
 from licensing.edge.proxies.paths import ASSET_FOLDERS, closing, opening
 from licensing.edge.publishing.documents import Item, compiled_rules, registered_items
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.modes import Mode
 from licensing.sites.models import AskedVisitors, Site
-from licensing.sites.patterns import Pattern, PatternIndex, compile_pattern, patterns_overlap
+from licensing.sites.patterns import Pattern, compile_pattern, patterns_overlap
 
-MAX_CLOSED_ITEMS = 500
-MAX_COMPARISONS = 5_000_000  # about a second
 EVERY_PAGE = "/*"
 NOT_PLAIN = "It needs characters that have to be escaped, dot segments, or too many wildcards."
-TOO_MANY_ITEMS = f"It has items that are not open to everybody, and there are over {MAX_CLOSED_ITEMS} of them."
-
-
-class Access(StrEnum):
-    """What the proxy does with a page. From the strictest to the most lenient.
-
-    - CLOSED: the service is asked about everybody. Refused while it is down.
-    - ASK: the service is asked about everybody. Stays open while it is down.
-    - OPEN: the service is asked about crawlers, and about visitors who send a token, a signature or a price. Stays
-      open while it is down.
-    """
-
-    CLOSED = "closed"
-    ASK = "ask"
-    OPEN = "open"
-
-    @property
-    def strictness(self) -> int:
-        return list(Access).index(self)
+TOO_MANY_ITEMS = "{:,} of its items are not open to everybody, and a file names at most {:,} such items."
+NOT_COMPARED = "The site has too many items to compare all of them with its patterns."
 
 
 class Entry(Struct, frozen=True):
@@ -115,6 +97,7 @@ class Pages:
         self.open = Access.ASK if site.ask == AskedVisitors.EVERYONE else Access.OPEN
         self.rules: list[tuple[str, Pattern, Access]] = []
         self.items: dict[str, Access] = {}
+        self.paths_with_every_query: set[str] = set()
 
     def access_for(self, policy: CompiledPolicy | None) -> Access:
         """Return what people need for pages with this policy; those without one are unknown pages."""
@@ -142,31 +125,31 @@ class Pages:
     def add_items(self, registered: Iterable[Item]) -> None:
         """Add the items that are not open to everybody. Of several at one page, the strictest counts."""
         for item in registered:
+            path = item.page.path
+            if not item.page.parameters:
+                self.paths_with_every_query.add(path)
             access = self.default if item.policy is None else self.access_for(item.policy)
             if access != self.open:
-                strictest = min(
-                    access, self.items.get(item.page.path, access), key=lambda candidate: candidate.strictness
-                )
-                self.items[item.page.path] = strictest
+                self.items[path] = strictest(access, self.items.get(path, access))
 
     def entries(self) -> tuple[list[Entry], list[str], list[tuple[str, str]]]:
         """Return the entries, the patterns that stay open, and those that cannot be named, with the reason."""
         # The longest pattern decides; of two that are alike the strictest.
         rules = sorted(self.rules, key=lambda rule: (-rule[1].length, rule[2].strictness))
-        lasting = [pattern for _, pattern, access in rules if access != Access.CLOSED]
-        items = {Pattern((path,), is_anchored=True): access for path, access in self.items.items()}
-        inside = pages_inside(lasting, list(items))
-        has_too_many = len(inside) > MAX_CLOSED_ITEMS
+        ordered, accesses = [pattern for _, pattern, _ in rules], [access for *_, access in rules]
+        choice = choose_items(self.items, self.paths_with_every_query, ordered, accesses, self.default)
         entries: list[Entry] = []
-        for item in inside[:MAX_CLOSED_ITEMS]:
-            entries += self.entries_for(item, items[item])
+        for path, access in choice.items:
+            entries += self.entries_for(Pattern((path,), is_anchored=True), access)
         patterns, omitted = [], []
-        for text, pattern, access in rules:
-            entries += self.entries_for(pattern, self.default if has_too_many else access)
+        for place, (text, pattern, access) in enumerate(rules):
+            number = choice.overfull.get(place)
+            entries += self.entries_for(pattern, access if number is None else self.default)
             if access == Access.CLOSED:
                 continue
-            if self.enforces and has_too_many:
-                omitted.append((text, TOO_MANY_ITEMS))
+            if self.enforces and number is not None:
+                too_many = TOO_MANY_ITEMS.format(number, MAX_CLOSED_ITEMS)
+                omitted.append((text, too_many if choice.is_complete else NOT_COMPARED))
             elif self.enforces and opening(pattern) is None:
                 omitted.append((text, NOT_PLAIN))
             else:
@@ -188,28 +171,6 @@ class Pages:
     def restricted(self) -> list[Pattern]:
         items = [Pattern((path,), is_anchored=True) for path in self.items]
         return [*(pattern for _, pattern, access in self.rules if access != self.open), *items]
-
-
-def pages_inside(opened: Sequence[Pattern], pages: Sequence[Pattern]) -> list[Pattern]:
-    """Return the pages that one of the opened patterns matches, up to one more than MAX_CLOSED_ITEMS.
-
-    SAME_PAGE may leave out a final slash, so pages are matched with it, too. After MAX_COMPARISONS with parts of
-    patterns, all further pages count as inside.
-    """
-    index = PatternIndex(opened)
-    comparisons = 0
-    inside: list[Pattern] = []
-    for page in pages:
-        path = page.parts[0]
-        places = list(index.candidates(f"{path}/"))
-        comparisons += 2 * sum(len(opened[place].parts) for place in places)
-        if comparisons > MAX_COMPARISONS or any(
-            opened[place].matches(path) or opened[place].matches(f"{path}/") for place in places
-        ):
-            inside.append(page)
-        if len(inside) > MAX_CLOSED_ITEMS:
-            break
-    return inside
 
 
 def crawlers_refused_by(policies: Sequence[CompiledPolicy]) -> list[str]:

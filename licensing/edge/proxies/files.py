@@ -11,7 +11,8 @@ from django.conf import settings
 from msgspec import Struct
 
 from licensing.edge.crawlers import CRAWLERS
-from licensing.edge.proxies.descriptions import Access, Description, describe
+from licensing.edge.proxies.accesses import Access
+from licensing.edge.proxies.descriptions import Description, describe
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
 
