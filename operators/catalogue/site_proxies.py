@@ -11,7 +11,8 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from licensing.edge.proxies.downloads import GET_IT_AGAIN, downloads_by_proxy
+from licensing.edge.proxies.descriptions import describe
+from licensing.edge.proxies.downloads import GET_IT_AGAIN, downloads_by_proxy, outdated_downloads
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.visits.proxy_networks import (
@@ -31,6 +32,8 @@ OTHER_HOSTS = (
     "Visitors asked in the last 30 days for hosts without a site: {}. A key with hosts of its own refuses them. If "
     "one is another name of this site, add it to the aliases."
 )
+REFUSED_WHILE_DOWN = "Refused while the service is down, although everybody may read them:"
+SEE_PROXY_FILES = "Proxy files says why."
 WHAT_TO_DO = (
     "If people visit the site, its proxy may have a wrong key, or not reach the service: see the service’s log."
 )
@@ -72,6 +75,18 @@ def proxy_file_state(site: Site, outdated: Collection[str]) -> str:
         lines.append((proxy, state, shown_time(download.at)))
     listed = format_html_join("", "<p>{}: {} at {}.</p>", lines)
     return format_html("{}<p>{}</p>", listed, GET_IT_AGAIN) if outdated else listed
+
+
+def proxy_file_summary(site: Site) -> str:
+    """Return the state of the downloaded files, and which open patterns their proxies refuse in an outage."""
+    if not downloads_by_proxy(site):
+        return proxy_file_state(site, ())
+    pages = describe(site)
+    state = proxy_file_state(site, outdated_downloads(site, pages))
+    if not pages.omitted:
+        return state
+    patterns = format_html_join(", ", "<code>{}</code>", ((pattern,) for pattern, _ in pages.omitted))
+    return format_html("{}<p>{} {}. {}</p>", state, REFUSED_WHILE_DOWN, patterns, SEE_PROXY_FILES)
 
 
 def refused_proxies(site: Site) -> str:

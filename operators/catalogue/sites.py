@@ -34,7 +34,12 @@ from operators.base.lists import column, time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm
-from operators.catalogue.site_proxies import last_question, proxy_file_state, refused_proxies
+from operators.catalogue.site_proxies import (
+    last_question,
+    proxy_file_state,
+    proxy_file_summary,
+    refused_proxies,
+)
 from operators.catalogue.site_terms import (
     anonymous_facts,
     observed_facts,
@@ -214,7 +219,7 @@ class SiteAdmin(LogUploads):
 
     @display(description="Proxy’s file")
     def proxy_file(self, site: Site) -> str:
-        return proxy_file_state(site, outdated_downloads(site))
+        return proxy_file_summary(site)
 
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:

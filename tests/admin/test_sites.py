@@ -14,6 +14,7 @@ from analytics.models import AccessEvent
 from kit.outbound.client import Unreachable
 from licensing.edge import site_published
 from licensing.edge.observed import BROWSERS, PROGRAMS, ObservedFigures
+from licensing.edge.proxies import items
 from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
 from licensing.sites.models import OtherHosts, Site
 from licensing.sites.other_hosts import keep_pages
@@ -305,6 +306,25 @@ def test_the_file_of_each_proxy_is_downloaded(admin, account):
     factories.content(account, source="https://news.example/open/sold", policy_id=site.ordered_rules[2].policy_id)
     for page in (address, page_of(site)):
         assert "changed since it was downloaded at" in admin.get(page).content.decode()
+
+
+def test_pages_that_the_file_refuses_for_having_too_many_items_are_named(admin, account, monkeypatch):
+    monkeypatch.setattr(items, "MAX_CLOSED_ITEMS", 0)
+    site = factories.site(
+        account, {"/news/*": factories.policy(account, READERS)}, host="news.example", unknown="deny"
+    )
+    address = reverse("admin:licensing_site_proxy_files", args=[site.pk])
+    every_page = "The proxy refuses every page: people need a licence for all of them."
+    refused = "Refused while the service is down, although everybody may read them: /news/*."
+    download(admin, site)
+    assert refused not in html_as_text(admin.get(page_of(site)))
+    factories.content(account, source="https://news.example/news/sold")
+    shown = html_as_text(admin.get(address))
+    assert "/news/*: 1 of its items are not open to everybody" in shown
+    assert every_page not in shown
+    assert refused in html_as_text(admin.get(page_of(site)))
+    site.rules.all().delete()
+    assert every_page in html_as_text(admin.get(address))
 
 
 def test_the_page_says_which_keys_of_proxies_are_refused_and_when_one_last_asked(
