@@ -15,6 +15,7 @@ from tests.admin.every_page import addresses, model_of, names_of_pages
 from tests.client import ApiClient
 
 MOST, ROWS = 120 * 1024, 50
+PRINTED = {"analytics_statement_print_items"}  # with a sheet for each listed statement
 LISTS = sorted(name for name in names_of_pages() if name.endswith("_changelist"))
 
 
@@ -94,7 +95,7 @@ def test_a_list_of_50_rows_is_no_larger(operator, name):
 def test_no_other_page_is_larger(operator, filled):
     sizes = {name: size_of(operator, address) for name, address in addresses()}
     measured = {name for name, size in sizes.items() if size is not None}
-    assert {name: size for name, size in sizes.items() if (size or 0) > MOST} == {}
+    assert {name: size for name, size in sizes.items() if (size or 0) > MOST and name not in PRINTED} == {}
     assert len(measured) >= len(django_admin.site._registry) * 2
     for model, query in ((LedgerEntry, "type__exact=usage"), (Statement, "status=open")):
         assert len(operator.get(f"{list_url(model)}?{query}").content) <= MOST
