@@ -53,6 +53,7 @@ MAX_NAMED_HOSTS = 10  # hosts without a site
 ITEMS_DECIDE_FIRST = (
     "Apart from pages with a registered item: the item’s policy decides there, and without one everybody is refused."
 )
+HAS_ITEMS = "has_items"  # the attribute of a site: whether its account has any
 MODE_LABELS = {"enforce": "success", "observe": "warning", "disabled": "danger"}
 OBSERVED_FOR = timedelta(days=30)
 
@@ -104,10 +105,11 @@ class SiteAdmin(LogUploads):
         return super().get_queryset(request).annotate(rule_count=Count("rules"))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Site | None:
-        """Return the site with its rules, their policies and its aliases, which its page reads several times."""
+        """Return the site with all that its page reads several times, such as its rules and their policies."""
         site = super().get_object(request, object_id, from_field)
         if site is not None:
             prefetch_related_objects([site], "rules__policy", "aliases")
+            setattr(site, HAS_ITEMS, Content.objects.of(site.account_id).exists())
         return site
 
     def editable_state(self, obj: Site, fields: Iterable[str]) -> dict[str, object]:
@@ -224,7 +226,7 @@ class SiteAdmin(LogUploads):
     @display(description="Who may do what")
     def in_short(self, site: Site) -> str:
         lines = [sentence for _, sentence in sentences_about(site)]
-        if Content.objects.of(site.account_id).exists():
+        if getattr(site, HAS_ITEMS):
             lines.append(ITEMS_DECIDE_FIRST)
         return format_html_join("", "<p>{}</p>", ((line,) for line in lines))
 
