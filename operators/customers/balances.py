@@ -72,7 +72,9 @@ def beyond_credit(sums: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
 
 def beyond_credit_facts(requester: Requester) -> dict[str, str]:
     """Return what was paid in advance beyond the credit of the customer's wallets, as a fact of the page."""
-    units = list(Wallet.objects.filter(requester=requester).values_list("unit", flat=True))
+    units = {unit for _, unit, _ in requester.wallets or ()}
+    if not units:
+        return {}
     sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester, currency__in=units))
     amounts = [
         in_full(-row["debt"] - row["credit_left"], row["currency"]) for row in beyond_credit(sums).order_by("currency")
