@@ -249,7 +249,6 @@ SPLIT_BETWEEN_DATABASES = {
 # enumerations, and prove the same of other proxies, faults, places or endpoints.
 PARTS_OF_CASES = {
     "admin/test_invented_addresses": 4,
-    "admin/test_query_counts": 4,
     "analytics/test_archive": 4,
     "analytics/test_archive_reading": 4,
     "clients/test_middleware": 4,
