@@ -94,7 +94,7 @@ def return_prepayment(payment: Payment, credit: Decimal) -> None:
 
 
 def moved_prepayment(payment: Payment, payer: int) -> tuple[int, Decimal] | None:
-    """Return the customer to whom a merge moved money of the payer, and how much of it was not returned."""
+    """Return who got the payer's money by a merge, and how much of it they still have; None without such a merge."""
     rows = Payment.objects.filter(account=payment.account_id, currency=payment.currency)
     own = rows.filter(requester=payer, reverses=None, voided_at=None, external_id__startswith="pay_")
     transfers = [row for row in own if row.is_transfer]

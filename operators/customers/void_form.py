@@ -1,7 +1,5 @@
 """The form that voids a payment, and what its page says."""
 
-from decimal import Decimal
-
 from django import forms
 from django.db.models import Sum
 from django.utils.html import format_html
@@ -48,13 +46,18 @@ def what_is_left(payment: Payment, grant: Grant | None) -> list[str]:
         return []
     credit = in_units(grant.remaining, grant.wallet.unit)
     holder = grant.wallet.requester
+    left = f"{credit} are left of the credit that it paid for."
     if holder.pk == payment.requester_id:
-        return [f"{credit} are left of the credit that it paid for."]
-    _, moved = moved_prepayment(payment, payment.requester_id) or (None, Decimal(0))
-    returned = in_full(min(moved, grant.remaining), payment.currency)
+        return [left]
+    left = f"{left} {holder} has them since the merge."
+    moved = None if payment.grant_id is not None else moved_prepayment(payment, payment.requester_id)
+    if moved is None:
+        return [left]
+    _, amount = moved
+    returned = in_full(min(amount, grant.remaining), payment.currency)
     return [
-        f"{credit} are left of the credit that it paid for. {holder} has them since the merge. If you take them back, "
-        f"{returned} that the merge transferred with them go back to {payment.requester}, too."
+        f"{left} If you take them back, {returned} that the merge transferred with them go back to "
+        f"{payment.requester}, too."
     ]
 
 

@@ -257,6 +257,22 @@ def test_a_chargeback_after_merges_undoes_their_transfers_although_the_other_cus
     assert sorted(owed.filter(currency="USD")) == [("org_x", 20, 0), ("org_y", 100, 0), ("org_z", -2, 9)]
 
 
+def test_a_void_payment_for_accesses_returns_no_money_that_a_merge_moved(admin, account, api):
+    for org in ("org_x", "org_y"):
+        factories.license(account, org, per_access="1")
+    customer = Requester.objects.get(requester_id="org_x")
+    assert top_up(admin, customer, wallet="EUR", amount="50").status_code == 302
+    assert top_up(admin, customer, wallet="access", amount="9", price="5", currency="EUR").status_code == 302
+    api.post("/v1/requesters/org_x/merge", {"into": "org_y"})
+    button = reverse("admin:analytics_payment_void", args=[Payment.objects.exclude(grant=None).get().pk])
+    page = html_of(admin, button)
+    assert "org_y has them since the merge." in page
+    assert "transferred" not in page
+    assert submit(admin, button, reason="Returned").status_code == 302
+    owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"))
+    assert sorted(owed.filter(currency="EUR")) == [("org_x", 0), ("org_y", -50)]
+
+
 def test_the_halves_of_a_transfer_are_void_together_and_cannot_be_forged(admin, account, api):
     source, target = (Requester.objects.create(account=account, requester_id=name) for name in ("org_x", "org_y"))
     factories.payment(account, 50, requester_id="org_x", currency="EUR")

@@ -1,4 +1,4 @@
-"""The plugin for WordPress tells whoever moves published pages to another path, by which access is decided."""
+"""The plugin for WordPress warns whoever moves a published page to another path, because paths decide access."""
 
 import html
 import re
@@ -32,7 +32,7 @@ def admin(alone: WordPress) -> Iterator[httpx.Client]:
 
 
 def shown(admin: httpx.Client, page: str = "/wp-admin/edit.php") -> list[str]:
-    """Return the lines of the notice, which are none if there is no notice."""
+    """Return the lines of the notice; none without a notice."""
     found = NOTICE.search(admin.get(page).text)
     return [html.unescape(line) for line in re.findall(r"<li>(.*?)</li>", found[1])] if found else []
 

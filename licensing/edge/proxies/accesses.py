@@ -1,10 +1,10 @@
-"""What a proxy does with a page."""
+"""The three ways in which a proxy treats a page, and their order."""
 
 from enum import StrEnum
 
 
 class Access(StrEnum):
-    """What the proxy does with a page. From the strictest to the most lenient.
+    """What the proxy does with a page, from the strictest to the most lenient.
 
     - CLOSED: the service is asked about everybody. Refused while it is down.
     - ASK: the service is asked about everybody. Stays open while it is down.

@@ -57,6 +57,7 @@ def choose_items(
 
     An item is named if it is stricter than its pattern. If these are too many, the patterns with most of them are
     closed. More lenient items are named if there is room. Any pattern may decide an item that was not compared.
+    `default` must be the strictest of the accesses.
     """
     decided = [*accesses, default]  # the last place is that of paths without a pattern
     found = deciding_places(patterns, items)

@@ -36,19 +36,21 @@ def write_robots(publication: Publication) -> bytes | None:
     """
     if not publication.terms:
         return None
-    of_host = state_uses(publication)
-    all_uses = [*of_host, *usage_of_entries(publication)]
-    groups = render_groups(publication, all_uses, for_some=all_uses)
-    return groups if len(groups) <= MUST_READ else render_groups(publication, all_uses, for_some=of_host)
-
-
-def render_groups(publication: Publication, for_all: Sequence[str], *, for_some: Sequence[str]) -> bytes:
-    """Render the groups, each with its lines that state uses."""
-    groups = [["User-agent: *", *for_all, "Disallow:"]]
     tokens_by_rules: dict[tuple[str, ...], list[str]] = {}
     for agents in publication.agents:
         if rules := tuple(rules_for(publication, agents)):
             tokens_by_rules.setdefault(rules, []).extend(agents.tokens)
+    of_host = state_uses(publication)
+    all_uses = [*of_host, *usage_of_entries(publication)]
+    groups = render_groups(tokens_by_rules, all_uses, for_some=all_uses)
+    return groups if len(groups) <= MUST_READ else render_groups(tokens_by_rules, all_uses, for_some=of_host)
+
+
+def render_groups(
+    tokens_by_rules: Mapping[tuple[str, ...], Sequence[str]], for_all: Sequence[str], *, for_some: Sequence[str]
+) -> bytes:
+    """Render the groups, each with its lines that state uses."""
+    groups = [["User-agent: *", *for_all, "Disallow:"]]
     for rules, tokens in tokens_by_rules.items():
         groups.append([*(f"User-agent: {token}" for token in tokens), *for_some, *rules])
     return "\n\n".join("\n".join(group) for group in groups).encode() + b"\n"
