@@ -15,7 +15,7 @@ from analytics.recording.statement import EVENT_COLUMNS
 from kit.storage.by_database import by_database
 from kit.values.ids import raw_bytes
 
-IDS_PER_QUERY = 1_000
+IDS_PER_QUERY = 5_000
 COLUMNS = f"{EVENT_COLUMNS}, observed"
 
 
@@ -117,24 +117,18 @@ def sqlite_values(decision: PastDecision) -> tuple[bytes | int | str | bool | No
 
 def copy_line(decision: PastDecision) -> bytes:
     """Return the values of COLUMNS as a line of PostgreSQL's COPY. Only facts have characters to escape."""
-    columns: tuple[object, ...] = (
-        decision.id.hex(),
-        decision.account.hex(),
-        decision.content.hex(),
-        decision.requester,
-        None if decision.policy is None else decision.policy.hex(),
-        decision.policy_version,
-        "t",
-        None,
-        decision.rule_index,
-        decision.permission,
-        decision.facts.replace(b"\\", b"\\\\").decode(),
-        decision.rate_remaining,
-        decision.rate_reset,
-        f"{decision.created}+00",
-        decision.observed,
-    )
-    return "\t".join("\\N" if value is None else str(value) for value in columns).encode() + b"\n"
+    policy = None if decision.policy is None else decision.policy.hex()
+    facts = decision.facts.replace(b"\\", b"\\\\").decode()
+    return (
+        f"{decision.id.hex()}\t{decision.account.hex()}\t{decision.content.hex()}\t{decision.requester}\t"
+        f"{or_null(policy)}\t{or_null(decision.policy_version)}\tt\t\\N\t{or_null(decision.rule_index)}\t"
+        f"{or_null(decision.permission)}\t{facts}\t{or_null(decision.rate_remaining)}\t"
+        f"{or_null(decision.rate_reset)}\t{decision.created}+00\t{or_null(decision.observed)}\n"
+    ).encode()
+
+
+def or_null(value: str | int | None) -> str | int:
+    return "\\N" if value is None else value
 
 
 def uuid_array(keys: Iterable[bytes]) -> str:

@@ -228,8 +228,8 @@ class LogImport(Decider):
         """Record the decisions and return those that are new."""
         if not lines:
             return []
-        for month in {month_start(line.moment) for line in lines}:
-            ensure_partitions(month, months_ahead=0)
+        for moment in {line.decision.created[: len("2026-01")]: line.moment for line in lines}.values():
+            ensure_partitions(month_start(moment), months_ahead=0)
         with turn_to_write(), transaction.atomic():
             until = VisitsCounted.objects.select_for_update().values_list("until", flat=True).get()
             with connection.cursor() as cursor:
