@@ -65,6 +65,11 @@ const isPerson = ({ headers }) =>
 const PAUSE = 10_000;
 let pausedUntil = 0;
 
+// Answers of the service itself: a decision, or the refusal of a malformed request, which opens nothing, because a visitor can
+// cause it. Another server's answer, such as a login page, is an outage.
+const isOwn = ({ status, headers }) =>
+  headers.has("x-access-decision") || ([400, 413, 414, 431].includes(status) && headers.has("x-ratelimit-limit"));
+
 // The service's answer, or null while it is unavailable.
 async function ask(request, env) {
   if (Date.now() < pausedUntil) return null;
@@ -73,9 +78,9 @@ async function ask(request, env) {
     const answer = await fetch(`${env.LICENSING_URL}/v1/access/forward`, {
       headers: { ...picked(request.headers, SENT), ...forwarded(request, env, url) },
       signal: AbortSignal.timeout(2000),
-      redirect: "manual", // what something before the service redirects to, such as a login page, is no decision
+      redirect: "manual",
     });
-    return answer.status >= 500 ? null : answer;
+    return isOwn(answer) ? answer : null;
   } catch (error) {
     if (error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
     return null;
@@ -123,7 +128,6 @@ export default {
       const headers = { "cache-control": "no-store", ...picked(answer.headers, [...SHOWN, "content-type", "vary", "x-access-id"]) };
       return new Response(answer.body, { status: answer.status, headers });
     }
-    // What something before the service answers, such as a login page, is no decision: it opens no page by name.
     const isOpened = answer === null ? isUnasked || staysOpen(request, env) : env.OPEN_PATHS === undefined;
     if (!isAllowed && !isOpened) return unavailable("Access cannot be checked at the moment. Please try again in a few seconds.");
     // What a visitor sends under these names never reaches the origin.

@@ -89,9 +89,11 @@ def test_pages_stay_open_while_the_service_is_down_if_they_are_named(tmp_path):
     pages = ["/robots.txt", "/.well-known/acme-challenge/a", "/.well-known/tdmrep.json", "/.well-known/..;/a"]
     statuses = [worked(tmp_path, 0, url=f"https://pub.example{page}", OPEN_PATHS="")["status"] for page in pages]
     assert statuses == [200, 200, 503, 503]
-    for error in [302, 401, 403, 404]:
+    for error in [302, 400, 401, 403, 404]:  # of another server
         assert worked(tmp_path, error)["status"] == 200
-        assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] != 200
+        assert worked(tmp_path, error, OPEN_PATHS="/premium/a")["status"] == 200
+        assert worked(tmp_path, error, OPEN_PATHS="")["status"] == 503
+    assert worked(tmp_path, 400, {"x-ratelimit-limit": "600"}, OPEN_PATHS="/premium/a")["status"] == 400
 
 
 def test_the_worker_asks_about_people_only_on_pages_that_are_not_open_to_them(tmp_path):

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.documentation.blocks import block
 from tests.faults.harness import eventually
 from tests.faults.proxies.origin import Quiet, serving
-from tests.faults.proxies.pages import reply_of, status_of
+from tests.faults.proxies.pages import CRAWLER, reply_of, status_of, visited
 from tests.faults.proxies.programs import Place, running
 from tests.services import free_port
 
@@ -79,6 +80,31 @@ def test_no_inherited_setting_opens_a_closed_page_or_keeps_it_closed_after_an_ou
         assert eventually(lambda: status_of(reply_of(at.port, "/license.xml")) == 200, 30)
         assert b"max-age=86400" not in reply_of(at.port, "/license.xml")
         assert [status_of(reply_of(at.port, path)) for path in ("/licensed/b", "/open/b")] == [402, 200]
+
+
+@pytest.mark.parametrize("status", [301, 401, 403, 404])
+@pytest.mark.parametrize("settings", [ERRORS, f"{ERRORS} {CACHE}"])
+def test_no_inherited_setting_opens_a_closed_page_by_what_another_server_answers(
+    settings, status, nginx, failing, tmp_path
+):
+    asked = []
+
+    class Another(Quiet):
+        def serve(self) -> None:
+            asked.append(self.path)
+            self.answer(status)
+
+    with serving(Another) as port:
+        at = replace(place("svc_sk_x", port, failing, tmp_path, settings), keeps_open=True)
+        with running(nginx, at, decides=False):
+            asked.clear()
+            replies = [visited(at.port, path, CRAWLER) for path in EACH_KIND[:3]]
+    assert [(status_of(reply), b"of the origin: " in reply) for reply in replies] == [
+        (200, True),
+        (503, False),
+        (200, True),
+    ]
+    assert len(asked) == len(replies)
 
 
 @pytest.mark.parametrize("buffers", BUFFERS)

@@ -21,17 +21,22 @@ from tests.faults.proxies.programs import HOST, NAMED_IN_NGINX, Place, running, 
 from tests.services import free_port
 
 UNAVAILABLE = (500, 502, 503, 504)  # of the service that cannot decide, or of a gateway before it
-ERRORS = (400, 401, 403, 404, 429)
+ODD = (400, 413, 414, 431)  # of the service to a visitor's odd request
+# Of another server at the service's address: it redirects, wants a password or https, or serves no such host or path.
+FOREIGN = (301, 302, 400, 401, 403, 404, 421, 429)
+INDISTINCT = {"traefik": {400, 401, 403, 429}, "envoy": {*FOREIGN}}  # from decisions of the service
 EDGE_KEY = "svc_sk_of_the_edge"
 
 
 class Service(Quiet):
-    """A service that answers every question with `status`."""
+    """A service that answers every question with `status`; or another server."""
 
     status = 503
+    is_foreign = False
 
     def serve(self) -> None:
-        self.answer(self.status)
+        own = {"X_RateLimit_Limit": "600", "Cache_Control": "no-store"}
+        self.answer(self.status, **({"Cache_Control": "max-age=60"} if self.is_foreign else own))
 
 
 def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> list[str]:
@@ -41,13 +46,13 @@ def served(at: Place, paths: tuple[str, ...], agent: str = "Mozilla/5.0") -> lis
 NEVER = (*CLOSED, *DOUBTFUL, *NEARLY_PUBLIC)
 
 
-def test_while_the_service_answers_with_errors_only_5xx_keep_open_pages_open(proxy, origin, tmp_path):
+def test_while_the_service_answers_with_errors_of_its_own_only_5xx_keep_open_pages_open(proxy, origin, tmp_path):
     """The proxy keeps /about and /open/ open, and passes on neither forged headers nor its key."""
     service = type("Answering", (Service,), {})
     with serving(service) as port:
         at = Place(EDGE_KEY, port, origin, free_port(), tmp_path, keeps_open=True)
         with running(proxy, at, decides=False):
-            for service.status in ERRORS:
+            for service.status in ODD:
                 assert served(at, OPEN) == list(OPEN)  # people are not asked about
                 assert served(at, OPEN, CRAWLER) == []
                 assert served(at, NEVER) == []
@@ -74,14 +79,34 @@ def test_while_the_service_answers_with_errors_only_5xx_keep_open_pages_open(pro
                 assert EDGE_KEY.encode() not in reply
 
 
+@pytest.mark.parametrize("observes", [True, False], ids=["observes", "enforces"])
+def test_what_another_server_answers_refuses_no_reader_of_open_pages(proxy, origin, tmp_path, observes):
+    service = type("Another", (Service,), {"is_foreign": True})
+    stay = (*OPEN, *PUBLIC, *(CLOSED if observes else ()))
+    with serving(service) as port:
+        at = Place(EDGE_KEY, port, origin, free_port(), tmp_path, keeps_open=not observes, observes=observes)
+        with running(proxy, at, decides=False):
+            for service.status in FOREIGN:
+                if service.status in INDISTINCT.get(proxy.name, ()):
+                    assert observes or served(at, NEVER) == []
+                    continue
+                assert (service.status, served(at, stay)) == (service.status, list(stay))
+                assert served(at, OPEN, CRAWLER) == list(OPEN)
+                if not observes:
+                    assert (service.status, served(at, NEVER)) == (service.status, [])
+                    assert (service.status, status_at(at, "/licensed/a")) == (service.status, 503)
+
+
 def test_a_question_that_the_service_refuses_opens_nothing(proxy, server, publisher, origin, tmp_path):
-    """The service refuses a malformed or oversized header."""
+    """The service refuses a malformed or oversized header, and an address of over 8 KiB."""
     at = Place(publisher.edge_key, server.port, origin, free_port(), tmp_path, keeps_open=True)
     with running(proxy, at):
         for header in (b"User-Agent: a\x01b", b"Authorization: " + b"a" * 7_000, b"Signature-Input: " + b"(" * 7_000):
             for path in (b"/licensed/a", b"/open/../licensed/a"):
                 request = b"GET %s HTTP/1.1\r\nHost: pub.example\r\nConnection: close\r\n%s\r\n\r\n" % (path, header)
                 assert FROM_THE_ORIGIN not in exchange(at.port, request)
+        long = f"/open/{'a' * 8_170}"
+        assert served(at, (long, long[:8_000]), "UnknownBot/1.0") == [long[:8_000]]
 
 
 def test_what_another_server_answers_is_not_published_as_the_terms(proxy, origin, tmp_path):
