@@ -64,6 +64,8 @@ PROOFS = [
      "test_the_maps_that_a_cache_in_front_uses_are_in_the_sites_file"),
     ("docs/reference/edge.md", ["(lower(http.user_agent)"], "test_the_rule_for_a_cdn_passes_on_every_known_crawler"),
     ("docs/reference/edge.md", ["geo $staging"], "test_an_address_can_stand_in_for_the_password"),
+    ("docs/reference/edge.md", ["proxy_set_header Host api"],
+     "test_nginx_reaches_the_service_by_the_documented_lines_and_no_other_server"),
     ("docs/reference/edge.md", ["nginx.ingress"], "For a Kubernetes; tests/edge asks as it does."),
     ("docs/reference/edge.md", ["curl -s $BASE/olp/token"], "test_a_licence_token"),
     ("docs/guides/clients.md", ["from content_access_licensing.decisions"],
