@@ -62,6 +62,14 @@ def lint_whole_site(site: Site) -> Iterator[Finding]:
         yield Finding("warning", "alias_shared", message)
     if not any(rule.policy for rule in site.ordered_rules):
         yield Finding("warning", "no_terms", "No pattern has a policy, so the documents license nothing.")
+    elif site.unknown == Unknown.ALLOW and not any(
+        compile_pattern(rule.pattern).matches_every_path for rule in site.ordered_rules
+    ):
+        message = (
+            "Pages without a pattern are open, but nothing licenses them, so tdmrep.json reserves their mining. "
+            "Add the pattern /* with a policy to publish what everybody may do with them."
+        )
+        yield Finding("note", "others_reserved", message)
     if site.mode != Mode.ENFORCE:
         message = f"The documents tell of the policies, and the site is in the mode {site.mode}."
         yield Finding("note", "not_enforced", message)

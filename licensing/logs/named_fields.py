@@ -73,7 +73,7 @@ class JsonLines:
                 raise Malformed(f"There is no {first_name(names)!r}. Add it to the fields that are logged.")
             if text:
                 values[role] = self.fields.decode(role, text)
-        if "method" not in values and "request" not in values:
+        if "uri" in values and "method" not in values and "request" not in values:
             raise Malformed(NOT_A_REQUEST)
         return build_visit(parse_time(values.get("time", "")), values)
 

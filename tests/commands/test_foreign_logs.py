@@ -233,6 +233,16 @@ def test_what_was_no_request_is_counted_as_such_and_not_as_malformed(account, tm
     assert (result["imported"], result["skipped"]["notRequests"], result["malformed"]) == (1, 3, 1)
 
 
+def test_what_was_no_request_is_no_malformed_line_of_a_json_log_either(account, tmp_path):
+    publisher(account)
+    row = {"time_iso8601": f"{YESTERDAY:%Y-%m-%dT%H:%M:%S+00:00}", "remote_addr": ADDRESS, "http_user_agent": BROWSER}
+    rows = [("GET /premium/a HTTP/1.1", "200"), ("", "400"), ("-", "408"), ("", "200")]
+    lines = [json.dumps({**row, "request": request, "status": status}) for request, status in rows]
+    result = run(written(tmp_path / "access.log", lines))
+    assert result["format"] == "nginx-json"
+    assert (result["imported"], result["skipped"]["notRequests"], result["malformed"]) == (1, 2, 1)
+
+
 def cloudfront(path, query="-", status="200"):
     times = [f"{YESTERDAY:%Y-%m-%d}", f"{YESTERDAY:%H:%M:%S}"]
     return "\t".join([*times, ADDRESS, "GET", "d1.example", path, status, "-", BOT, query, "FRA", "pub.example"])

@@ -122,6 +122,9 @@ def test_unclosed_quotes_and_files_without_a_valid_row_are_reported(load: Import
     assert run.errors == ["line 3: Is not CSV, read up to line 4: unexpected end of data."]
     with pytest.raises(CommandError, match="No row could be loaded"):
         load("a.csv", "externalId,title,type\n1,A,book\n")
+    for name, data in {"a.csv": "externalId,title\n", "a.json": "[]"}.items():
+        with pytest.raises(CommandError, match="The file has no rows"):
+            load(name, data)
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ class Command(ServiceCommand):
         self.tally = ImportTotals()
         self.problems = Problems()
         super().handle(*args, **options)
-        if self.tally.failed and self.tally.failed == self.tally.rows:
-            raise CommandError("No row could be loaded.")
+        if self.tally.failed == self.tally.rows:
+            raise CommandError("No row could be loaded." if self.tally.rows else "The file has no rows.")
 
     def perform(self, **options: Unpack[Options]) -> tuple[str, dict[str, object]]:
         account = find(Account.objects.all(), options["account"])
