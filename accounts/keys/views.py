@@ -57,6 +57,10 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
     def show_created(self, key: ApiKey, text: str) -> HttpResponse:
         return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
 
+    def was_shown(self, resource: ApiKey, value: object) -> bool:
+        rows = ApiKey.objects.filter(pk=resource.pk)
+        return isinstance(value, str) and services.find_key(rows, value) is not None
+
     def check_replay(self, reply: bytes) -> None:
         body = orjson.loads(reply)
         if "key" in body:

@@ -3,6 +3,7 @@
 import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -10,7 +11,7 @@ from rest_framework.response import Response
 
 from accounts.events.serializers import EventSerializer
 from accounts.viewsets import AccountViewSet
-from accounts.webhooks import recovery, services
+from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.recovery_serializers import RecoveredSerializer, RecoverySerializer
 from accounts.webhooks.serializers import (
@@ -44,6 +45,11 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
 
     def show_with_secret(self, endpoint: WebhookEndpoint, secret: str, status: int) -> HttpResponse:
         return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
+
+    def was_shown(self, resource: WebhookEndpoint, value: object) -> bool:
+        is_readable = secrets.is_readable(resource.secrets)
+        valid = secrets.open_secrets(resource.secrets, timezone.now()) if is_readable else []
+        return value in [secret.text for secret in valid]
 
     def check_replay(self, reply: bytes) -> None:
         if self.action == "create":

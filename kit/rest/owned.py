@@ -12,6 +12,7 @@ from kit.values.timestamps import parse_timestamp
 
 # Members of statistics that change with every request, in either direction.
 METERS = frozenset({"used", "remaining", "reset"})
+OWNED = "The service sets this field: send the value that you read, or leave it out."
 
 
 def check_owned(
@@ -28,9 +29,7 @@ def check_owned(
         sent, current = body[name], stored.get(name)
         if is_equal(sent, current) or (name in growing and is_earlier(sent, current)):
             continue
-        raise ValidationFailed(
-            "The service sets this field: send the value that you read, or leave it out.", param=name
-        )
+        raise ValidationFailed(OWNED, param=name)
 
 
 def is_equal(sent: object, current: object) -> bool:

@@ -14,14 +14,14 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from kit.http.error_replies import forget_frames
-from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey
+from kit.http.errors import InvalidRequest, IpNotAllowed, MethodNotAllowed, MissingApiKey, ValidationFailed
 from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import JSON, JSONRenderer
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
 from kit.rest.deprecated import add_deprecation_headers
 from kit.rest.lists.mixin import ListMixin, M
-from kit.rest.owned import check_owned
+from kit.rest.owned import OWNED, check_owned
 from kit.rest.pagination import KeysetPagination
 from kit.rest.resources import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
@@ -206,11 +206,18 @@ class ApiViewSet(ListMixin[M]):
         serializer = validator(chosen, partial=True)
         body = read_object(self.request._request, exact=self.exact_numbers)
         fields: dict[str, object] = serializer.run_validation(body)
-        secrets: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
+        shown_once: frozenset[str] = getattr(self.serializer_class, "shown_once", frozenset())
         owned = {name for name, field in serializer.fields.items() if field.read_only} | serializer.owned
-        if sent := [name for name in body if name in owned - secrets]:
+        if sent := [name for name in body if name in owned - shown_once]:
             check_owned(body, self.shown_to_change(resource), sent, getattr(chosen, "growing", frozenset()))
+        for name in body.keys() & shown_once:
+            if not self.was_shown(resource, body[name]):
+                raise ValidationFailed(OWNED, param=name)
         return fields
+
+    def was_shown(self, resource: M, value: object) -> bool:
+        """Return whether a value in `shown_once` can be what the reply of the resource's creation showed."""
+        return True
 
     def shown_now(self, resource: M) -> Mapping[str, object]:
         """Return the resource as its retrieval shows it now."""

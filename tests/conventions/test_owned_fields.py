@@ -54,6 +54,21 @@ def test_a_patch_ignores_read_only_fields_with_their_value_and_refuses_others(ap
     assert "self.validated_change(" in inspect.getsource(view.cls.partial_update)
 
 
+@pytest.mark.parametrize(("path", "body", "name"), [
+    ("/v1/api-keys", {"name": "Edge", "type": "secret"}, "key"),
+    ("/v1/webhooks", {"url": "https://hooks.example/in"}, "secret"),
+])  # fmt: skip
+def test_a_patch_takes_a_secret_only_from_who_has_read_it(api, path, body, name):
+    created = api.post(path, body).body
+    other = api.post(path, body).body[name]
+    path = f"{path}/{created['id']}"
+    for value in (other, f"{created[name]}x", "", 5, None, [created[name]]):
+        reply = api.patch(path, {name: value})
+        assert (value, reply.status) == (value, 422)
+        assert reply.error["param"] == name
+    assert api.patch(path, {name: created[name]}).status == 200
+
+
 def test_statistics_may_be_earlier_than_the_stored_ones():
     now = {"allowed": 5, "lastSeenAt": "2026-02-14T16:45:00.000000Z", "used": 3}
     for earlier in (

@@ -29,7 +29,7 @@ def test_an_endpoint_is_shown_with_its_secret_once_and_sent_back(api, made):
     assert (shown["status"], shown["description"], shown["headerNames"]) == ("enabled", None, ["Authorization"])
     assert api.get(path).body == shown
     assert api.get("/v1/webhooks")["data"] == [shown]
-    assert api.patch(path, {"secret": "whsec_mine", "url": URL}).body == shown
+    assert api.patch(path, {"secret": made["secret"], "url": URL}).body == shown
     assert AuditEntry.objects.filter(action="webhook_endpoint.updated").count() == 0
     api.patch(path, {"headers": {"Authorization": "Bearer other"}})
     entry = AuditEntry.objects.get(action="webhook_endpoint.updated")
