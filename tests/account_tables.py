@@ -3,19 +3,15 @@
 `tests/conventions/test_account_tables.py` compares these lists with the migrated database.
 """
 
-# SQL that selects the rows of one account, for tables that do not name the account itself. In this order, a row can
-# be deleted before the row through which it is found.
+# They name the account through another table.
 FOUND_THROUGH = {
-    "accounts_webhookattempt": "event_id IN (SELECT id FROM accounts_event WHERE account_id = {account})",
-    "accounts_webhookdelivery": "event_id IN (SELECT id FROM accounts_event WHERE account_id = {account})",
-    "analytics_ruleusage": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
-    "licensing_policyrevision": "policy_id IN (SELECT id FROM licensing_policy WHERE account_id = {account})",
-    "licensing_formername": "requester_id IN (SELECT id FROM licensing_requester WHERE account_id = {account})",
-    "licensing_siterule": "site_id IN (SELECT id FROM licensing_site WHERE account_id = {account})",
-    "accounts_endnotice": """encode(substring(object_id FROM octet_length(object_id) - 15), 'hex')::uuid IN (
-      SELECT id FROM licensing_license WHERE account_id = {account} UNION ALL
-      SELECT id FROM analytics_grant WHERE account_id = {account} UNION ALL
-      SELECT id FROM accounts_apikey WHERE account_id = {account})""",
+    "accounts_webhookattempt",
+    "accounts_webhookdelivery",
+    "analytics_ruleusage",
+    "licensing_policyrevision",
+    "licensing_formername",
+    "licensing_siterule",
+    "accounts_endnotice",
 }
 # Its key is text that begins with the id of an account or of a policy.
 NAMED_IN_TEXT = {"accounts_limitnotice"}
@@ -76,12 +72,3 @@ SELECT relname, EXISTS (
   SELECT FROM pg_attribute WHERE attrelid = pg_class.oid AND attname = 'account_id' AND NOT attisdropped)
 FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
   AND relname !~ '^iceberg_'"""
-
-
-def rows_of_account(table: str) -> str | None:
-    """Return the condition for an account's rows, with `{account}` for its id; None if the table has none."""
-    if table in WITHOUT_ACCOUNT:
-        return None
-    if table == "accounts_account":
-        return "id = {account}"
-    return FOUND_THROUGH.get(table, "account_id = {account}")

@@ -51,7 +51,7 @@ def of_accounts(django_db_setup, django_db_blocker):
 
 def test_a_table_names_its_account_or_is_listed():
     unnamed = {table for table, has_column in rows(TABLES) if not has_column} - {"accounts_account"}
-    listed = WITHOUT_ACCOUNT | set(FOUND_THROUGH)
+    listed = WITHOUT_ACCOUNT | FOUND_THROUGH
     assert unnamed - listed == set(), "Add the column account_id, or list the table in tests/account_tables.py."
     assert listed - unnamed == {"accounts_staffscope_accounts"}
     print(f"tables: {len(rows(TABLES))}, {len(WITHOUT_ACCOUNT)} without accounts, {len(FOUND_THROUGH)} name none")
