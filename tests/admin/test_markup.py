@@ -1,10 +1,6 @@
-import re
-
 from kit.rest.resources import unknown
 from operators.base.refusals import translate_message
-from operators.catalogue.uploads import LARGER_FILES
-from tests.admin.every_page import addresses, fill
-from tests.admin.markup import markup_in, words_of
+from tests.admin.markup import markup_in
 
 
 def test_only_markup_that_a_page_shows_is_found():
@@ -17,27 +13,6 @@ def test_only_markup_that_a_page_shows_is_found():
     ):
         assert markup_in(html) != []
     assert markup_in('<p title="1 &lt; 2">Fish &amp; chips</p><script>"<time>"</script><pre>{% if %}</pre>') == []
-
-
-REQUESTER = re.compile(r".{0,40}\brequesters?\b(?!\.\w).{0,40}", re.IGNORECASE)  # not `requester.created`
-
-
-def test_no_page_shows_its_own_markup_or_says_requester_and_all_that_take_files_may_get_large_ones(
-    admin, api, account
-):
-    fill(api, account)
-    shown, take_files = {}, set()
-    for name, address in addresses():
-        reply = admin.get(address)
-        if reply.status_code == 200 and "text/html" in reply.headers["Content-Type"]:
-            html = reply.content.decode()
-            shown[name] = markup_in(html), REQUESTER.findall(words_of(html))
-            if 'type="file"' in html:
-                take_files.add(f"admin:{name}")
-    assert {name: found for name, found in shown.items() if found != ([], [])} == {}
-    assert "licensing_requester_refund" in shown
-    assert len(shown) > 50
-    assert take_files == set(LARGER_FILES)
 
 
 def test_a_message_of_the_api_says_customer_where_the_api_says_requester():
