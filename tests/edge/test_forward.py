@@ -1,12 +1,7 @@
 import pytest
 
-from accounts.keys.services import revoke_api_key
-from accounts.models import ApiKey
 from analytics.models import AccessEvent
 from licensing.access.lookup.items import find_items
-from licensing.licenses.services import revoke_license
-from licensing.policies.services import update_policy
-from licensing.sites.services import update_site
 from tests import factories
 from tests.edge.asking import LICENSED, READERS, event, told
 
@@ -169,23 +164,6 @@ def test_decisions_of_the_edge_can_be_read_with_the_api(ask, account, site, api_
     assert (shown["allowed"], shown["observed"]["reason"], shown["policyVersion"]) == (True, "policy_denied", 1)
     assert event(reply).facts["url"] == "https://pub.example/premium/a"
     assert "secret" not in str(event(reply).facts)
-
-
-def test_a_change_holds_for_the_next_request(ask, account, site, key):
-    made = site(READERS)
-    assert ask("/premium/a").status == 200
-    policy = made.ordered_rules[0].policy
-    update_policy(policy, {"rules": [factories.DENY_ALL]})
-    assert ask("/premium/a").status == 403
-    held = factories.license(account, "anonymous")
-    update_policy(policy, {"rules": [LICENSED]})
-    assert ask("/premium/a").status == 200
-    revoke_license(held)
-    assert ask("/premium/a").status == 402
-    update_site(made, {"mode": "observe"})
-    assert ask("/premium/a").status == 200
-    revoke_api_key(ApiKey.objects.get(prefix=key[:13]))
-    assert (ask("/premium/a").status, ask("/robots.txt").status) == (401, 401)
 
 
 def test_envoy_sends_the_page_as_path_and_host(raw, site, key):

@@ -3,8 +3,6 @@ import pytest
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.subjects import LookupRequest
 from licensing.policies import services as policy_services
-from licensing.sites import services as site_services
-from licensing.sites.models import Site
 from tests import factories
 
 URL = "https://pub.example/premium/{}"
@@ -28,13 +26,3 @@ def test_a_further_page_of_a_site_takes_two_queries_and_has_the_next_version_of_
     assert looked_up(account, 1).policy.version == 1
     policy_services.update_policy(policy, {"rules": [factories.DENY_ALL]})
     assert looked_up(account, 2).policy.version == 2
-
-
-def test_a_changed_or_deleted_site_decides_the_next_page(account, site):
-    made = site(factories.ALLOW_ALL)
-    assert looked_up(account, 1).mode == "enforce"
-    site_services.update_site(Site.objects.get(pk=made.pk), {"mode": "observe"})
-    assert looked_up(account, 2).mode == "observe"
-    assert looked_up(account, 1) is not None
-    site_services.delete_site(made)
-    assert looked_up(account, 2) is None

@@ -162,17 +162,6 @@ def test_each_row_that_changes_something_leaves_an_audit_entry(api):
     assert (entry.action, entry.changes) == ("content.updated", {"title": ["Alpha", "changed"]})
 
 
-def test_a_check_that_begins_after_the_reply_sees_the_change(api, account):
-    allow = factories.policy(account, factories.ALLOW_ALL).pk
-    item = api.post("/v1/content", {"title": "x"})["id"]
-    check = {"contentId": item, "requester": "org"}
-    assert api.post("/v1/access/check", check)["reason"] == "no_policy"
-    send(api, {"id": item, "policyId": allow, "source": "https://example.com/new"})
-    assert api.post("/v1/access/check", check)["allowed"] is True
-    by_url = {"source": "https://example.com/new", "requester": "org"}
-    assert api.post("/v1/access/check", by_url)["contentId"] == item
-
-
 def test_an_item_created_concurrently_is_found_by_the_next_attempt(api, account, monkeypatch):
     write, calls = upserts.write_items, []
 

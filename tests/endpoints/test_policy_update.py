@@ -46,13 +46,3 @@ def test_a_refused_update_changes_nothing(api, policy):
     for name, value, param in [("version", 17, "version"), ("name", None, "name"), *OUT_OF_BOUNDS]:
         assert api.patch(path, {"description": "Lost", name: value}).status_and_param == (422, param)
     assert api.get(path).body == policy
-
-
-def test_the_next_check_is_decided_by_the_new_version(api, account):
-    policy = factories.policy(account, factories.DENY_ALL)
-    item = factories.content(account, policy_id=policy.pk)
-    check = {"contentId": item.pk, "requester": "org"}
-    before = api.post("/v1/access/check", check)
-    api.patch(f"/v1/policies/{policy.pk}", {"rules": [factories.ALLOW_ALL]})
-    after = api.post("/v1/access/check", check)
-    assert [(reply["allowed"], reply["policyVersion"]) for reply in (before, after)] == [(False, 1), (True, 2)]

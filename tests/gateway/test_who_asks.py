@@ -64,17 +64,6 @@ def test_a_check_of_an_unknown_item_renames_no_requester(api, account, check):
     assert check()["requester"]["name"] == "Acme"
 
 
-@pytest.mark.parametrize("names", [[None, "Acme"], ["Acme", None], ["Acme", "Ajax"]])
-@pytest.mark.parametrize("known", [None, "Acme"])
-def test_the_first_name_of_a_requester_is_kept(api, item, check, known, names):
-    check({"id": "org_acme", "name": known} if known else "org_acme")
-    who = [{"id": "org_acme", "name": name} if name else "org_acme" for name in names]
-    checks = [{"contentId": item.pk, "requester": one} for one in who]
-    reply = api.post("/v1/access/check/batch", {"checks": checks})
-    assert [result["requester"]["name"] for result in reply["data"]] == ["Acme", "Acme"]
-    assert check()["requester"]["name"] == "Acme"
-
-
 def test_a_flood_from_an_address_outside_a_keys_list_counts_by_address(application, account, clock):
     api = GatewayClient(factories.key_text(account, allowed_ips=["203.0.113.9"]), application)
     check = {"contentId": "cnt_unknown", "requester": "org_acme"}
