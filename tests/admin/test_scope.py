@@ -15,15 +15,6 @@ def two_keys(account, other_account):
     return factories.api_key(account, name="Own key")[0], factories.api_key(other_account, name="Foreign key")[0]
 
 
-def test_staff_see_the_keys_and_pages_of_their_accounts_alone(staff, sign_in, account, two_keys, other_account):
-    keys = html_of(sign_in(staff(*VIEW, accounts=[account])), KEYS)
-    assert "Own key" in keys
-    assert "Foreign key" not in keys
-    accounts = html_of(sign_in(staff(*VIEW, accounts=[account])), ACCOUNTS)
-    assert account.pk in accounts
-    assert other_account.pk not in accounts
-
-
 def test_all_accounts_are_seen_by_superusers_and_with_their_scope(admin, two_keys, staff, sign_in):
     assert StaffScope.objects.count() == 0
     assert "Foreign key" in html_of(admin, KEYS)
