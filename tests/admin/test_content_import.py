@@ -71,23 +71,6 @@ def test_an_import_that_fails_says_so(admin, bring, monkeypatch, reason):
     assert not [name for name in files() if name.endswith((".data", ".taken"))]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "externalId;title;tags\r\n1;Müller & Söhne;a\r\n".encode("cp1252"),
-        "externalId\ttitle\ttags\r\n1\tMüller & Söhne\ta\r\n".encode("utf-16"),
-        "externalId;title;tags\r\n1;Müller & Söhne;a\r\n".encode("utf-8-sig"),
-    ],
-    ids=["semicolons", "tabs", "utf-8"],
-)
-def test_files_of_spreadsheets_are_read(admin, bring, raw):
-    address = bring(raw)
-    assert tally(admin, address)["created"] == 1
-    admin.post(address, {"import": "1"})
-    item = Content.objects.get()
-    assert (item.external_id, item.title, item.tags) == ("1", "Müller & Söhne", ["a"])
-
-
 def test_json_arrays_sitemaps_and_dates_are_read_as_by_the_command(admin, bring):
     sitemap = b"<urlset><url><loc>https://pub.example/a-b</loc></url></urlset>"
     assert tally(admin, bring(b'[{"externalId": 7, "title": "Seven"}]', "items.json"))["created"] == 1
@@ -166,20 +149,6 @@ def test_other_columns_stay_aside_until_they_are_wanted(admin, bring):
     admin.post(address, {**values, "preview": "1"})
     admin.post(address, {"import": "1"})
     assert Content.objects.get().metadata_extra == {"edition": "2nd"}
-
-
-@pytest.mark.parametrize("name", ["items.csv", "items.jsonl"])
-@pytest.mark.parametrize("value", ["NaN", "1e400", '"\\ud800"', "9" * 5000, "[" * 900 + "]" * 900])
-def test_invalid_metadata_is_reported_in_the_preview(admin, bring, name, value):
-    metadata = f'{{"s": {value}}}'
-    rows = {
-        "items.csv": 'externalId,title,metadata\n1,A,\n2,B,"{}"\n'.format(metadata.replace('"', '""')),
-        "items.jsonl": f'{{"externalId":"1","title":"A"}}\n{{"externalId":"2","title":"B","metadata":{metadata}}}\n',
-    }
-    address = bring(rows[name], name)
-    assert (tally(admin, address)["created"], tally(admin, address)["failed"]) == (1, 1)
-    admin.post(address, {"import": "1"})
-    assert [item.external_id for item in Content.objects.all()] == ["1"]
 
 
 def test_unreadable_files_and_unknown_addresses_are_refused(admin, account):
