@@ -1,4 +1,3 @@
-from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -143,17 +142,6 @@ def test_a_void_takes_the_remaining_amount_back_once(api, wallet, grant, balance
     assert entries(api, wallet) == [("grant", 3), ("grant", 5), ("void", -5)]
     assert api.post(f"/v1/wallets/{wallet['id']}/grants/grt_{'0' * 26}/void").status == 404
     assert Grant.objects.get(pk=kept["id"]).ended_at is None
-
-
-def test_a_grant_counts_from_its_start_to_its_end(api, wallet, grant, balance, clock):
-    day = timedelta(days=1)
-    grant("5", effectiveAt=(clock.now + day).isoformat(), expiresAt=(clock.now + 2 * day).isoformat())
-    seen = [balance()]
-    for _ in range(2):
-        clock.now += day
-        seen.append(balance())
-    assert seen == [0, 5, 0]
-    assert entries(api, wallet) == [("grant", 5), ("expire", -5)]
 
 
 def test_a_refill_comes_once_a_period_and_rolls_over(api, held, clock):
