@@ -39,7 +39,7 @@ CONDITIONS = [*DECISIONS, *files("decisions", "all_rule_faults", "rule_validatio
 CHECKS = files("endpoints", "access_check", "access_licenses", "access_wallets", "access_cache_for", "policy_simulate")
 RECORDING = [
     *files("endpoints", "access_check", "access_rate_limits", "access_batch", "access_wallets"),
-    *files("wallets", "spending_in_the_record", "spending_together"),
+    *files("wallets", "spending_in_the_record", "histories"),
     *files("analytics", "ledger", "counts_of_decisions"),
 ]
 LIMITS = [

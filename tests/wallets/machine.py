@@ -333,9 +333,10 @@ class Wallets(Histories):
                 return False, REASONS[model.unit], [(wallet, amount)]
         return True, None, spends
 
-    @rule(hours=st.sampled_from([1, 5, 24, 60, 500]))
-    def advance(self, hours: int) -> None:
+    @rule(hours=st.sampled_from([1, 5, 24, 60, 500]), name=ITEMS, times=st.integers(0, 4))
+    def advance(self, hours: int, name: str, times: int) -> None:
         self.wait(HOUR * hours)
+        self.check_at_once(name, times)  # before anything else applies what is due
 
     @rule()
     def tidy(self) -> None:

@@ -15,6 +15,6 @@ from tests.wallets.machine import Wallets
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("machine", "steps"), [(Wallets, 25), (Books, 20)])
-def test_all_books_agree_with_the_model_in_every_history(db, connect, clock, machine, steps):  # noqa: F811
-    made = in_this_process(machine, connect, clock)
+def test_all_books_agree_with_the_model_in_every_history(db, application, clock, machine, steps):  # noqa: F811
+    made = in_this_process(machine, application, clock)
     run_state_machine_as_test(made, settings=settings_of_histories(HISTORIES, steps))

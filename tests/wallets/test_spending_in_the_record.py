@@ -1,5 +1,6 @@
 """A commit spends only what its wallets cover, and only for stored requests."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -55,6 +56,12 @@ def test_requests_whose_wallet_needs_a_transaction_keep_no_others_from_being_sto
     [spend] = WalletEntry.objects.filter(type="spend")
     [charge] = LedgerEntry.objects.filter(type="usage")
     assert spend.decision_id == charge.decision_id == decision.pk
+
+
+def test_a_wallet_in_which_something_is_due_needs_a_transaction(shop):
+    shop.licensee("org_a", 1)
+    Wallet.objects.update(next_change_at=timezone.now() - timedelta(seconds=1))
+    assert record(shop.request("org_a")) == [UNPAID]
 
 
 def test_a_request_that_one_of_its_wallets_does_not_cover_is_not_stored_in_part(shop):

@@ -7,11 +7,12 @@ from typing import Any
 import orjson
 from asgiref.sync import async_to_sync
 
+from tests.client import Reply
 from tests.ways import GatewayClient
 
 
-def post_together(client: GatewayClient, path: str, bodies: Iterable[Any]) -> list[Any]:
-    """Return the bodies of the replies, in the order of the requests."""
+def post_together(client: GatewayClient, path: str, bodies: Iterable[Any]) -> list[Reply]:
+    """Return the replies, in the order of the requests."""
     headers = {"Host": "localhost", "Content-Type": "application/json", **client.headers}
     scope = {
         "type": "http", "scheme": "http", "method": "POST", "path": path, "query_string": b"",
@@ -22,4 +23,4 @@ def post_together(client: GatewayClient, path: str, bodies: Iterable[Any]) -> li
     async def send() -> list[Any]:
         return await asyncio.gather(*(client.exchange(scope, orjson.dumps(body)) for body in bodies))
 
-    return [orjson.loads(reply.content) for reply in async_to_sync(send)()]
+    return list(map(Reply, async_to_sync(send)()))
