@@ -1,22 +1,16 @@
 import ast
 import importlib
-import time
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
-import pytest
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
-from django.http import parse_cookie
 
 from config import asgi
 from config.wsgi import Request
-from kit.http.content_security import drop_quoted
-from kit.http.error_replies import prefers_problem
 from kit.http.headers import LIMITS
 from licensing.access.event_loop.head import read_headers
-from tests.faults.header_attacks import BEGINNINGS, PATTERNS
 from tests.gateway.wire import exchanged
 
 OWN = ("accounts", "analytics", "config", "kit", "licensing", "operators")
@@ -96,42 +90,13 @@ def test_no_other_header_reaches_django(monkeypatch):
     assert environ["HTTP_X_FORWARDED_FOR"] == "1"
 
 
-GROWTH = 4
-QUADRATIC = 10  # times as long for GROWTH times the text; linear parsing gives 4, quadratic 16
-
-
-def processor_seconds(parse, text):
-    """Return the least CPU time of five runs."""
-    least = float("inf")
-    for _ in range(5):
-        began = time.process_time()
-        parse(text)
-        least = min(least, time.process_time() - began)
-    return least
-
-
-PARSERS = {"cookie": lambda text: parse_cookie(drop_quoted(text)), "accept": prefers_problem}
-
-
-@pytest.mark.parametrize(("header", "parse"), PARSERS.items(), ids=PARSERS)
-def test_the_time_to_parse_a_header_grows_with_its_length(header, parse):
-    for beginning in BEGINNINGS[header]:
-        for pattern in PATTERNS:
-            short, long = ((beginning + pattern * size)[:size] for size in (8_000, GROWTH * 8_000))
-            few, many = processor_seconds(parse, short), processor_seconds(parse, long)
-            assert many < max(QUADRATIC * few, 0.002), (beginning, pattern)
-
-
 def request_with(cookies):
     return Request({"REQUEST_METHOD": "GET", "wsgi.input": BytesIO(), "HTTP_COOKIE": cookies})
 
 
 def test_only_cookies_in_quotes_are_read_otherwise_than_by_django():
-    """Python took 13 seconds to decode 30,000 of them (CVE-2024-7592)."""
-    backslashes, others = (f'a="{character * 30_000}"; b=1' for character in ("\\", "x"))
-    assert request_with(backslashes).COOKIES == {"b": "1"}
-    taken = [processor_seconds(lambda text: request_with(text).COOKIES, text) for text in (backslashes, others)]
-    assert taken[0] < max(QUADRATIC * taken[1], 0.002)
+    """Python took 13 seconds to decode 30,000 backslashes (CVE-2024-7592)."""
+    assert request_with('a="{}"; b=1'.format("\\" * 30_000)).COOKIES == {"b": "1"}
     for header in ("sessionid=abc; csrftoken=d", "a=b=c;d", "", "messages=W10:1x:y_-z", "é=1"):
         request = request_with(header.encode().decode("latin-1"))
         assert request.COOKIES == WSGIRequest(request.environ).COOKIES

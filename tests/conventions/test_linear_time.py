@@ -20,14 +20,16 @@ from urllib.parse import parse_qs
 
 import http_sf
 import pytest
+from django.http import parse_cookie
 
 from accounts.keys.authentication import check_well_formed
 from accounts.retries.idempotency import check_key
 from analytics.rates.ecb_file import parse_rates
 from config.server.requests import MAX_HEAD_BYTES
+from kit.http.content_security import drop_quoted
 from kit.http.error_replies import PROBLEM, prefers_problem
 from kit.http.errors import InvalidRequest
-from kit.http.headers import TrustedProxies, parse_address, valid_request_id
+from kit.http.headers import LIMITS, TrustedProxies, parse_address, valid_request_id
 from kit.http.parsing import MAX_BYTES, check_media_type, parse_object
 from kit.http.queries import check_query
 from kit.http.rendering import JSON, takes_brotli
@@ -71,6 +73,7 @@ from operators.base.typed_numbers import normalise_decimal
 from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
+MAX_COOKIES = LIMITS[b"cookie"].most
 MOST = 2.5  # times as long for twice the length
 MOST_MEASURED = 64 * 1024  # characters; where the limit is higher, growth shows at this length, too
 FLOOR = 0.005  # seconds of processor time; a parser that is faster at its limit stops nobody
@@ -236,6 +239,10 @@ CASES = {
     ),
     "X-Forwarded-For": Case(
         lambda text: TrustedProxies().client_of("127.0.0.1", text), MAX_HEAD_BYTES, ("127.0.0.1,",)
+    ),
+    "cookies": Case(lambda text: parse_cookie(drop_quoted(text)), MAX_COOKIES, ("a=b;", "a=;", ";a=b")),
+    "cookies, one in quotes": Case(
+        lambda text: parse_cookie(drop_quoted(text)), MAX_COOKIES, ('\\"', "\\0", "a=b;"), 'sessionid="{}'
     ),
     "cookie of a visitor": Case(find_in_header, MAX_HEAD_BYTES, (f"{NAME};", "; ", ", "), "a={}"),
     "User-Agent": Case(

@@ -13,12 +13,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ME = "/v1/accounts/me"
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_noted_yet():
-    limit_events.noted.clear()
-    limit_events.waiting.clear()
-
-
 @pytest.fixture
 def small(account):
     """An account whose plan includes 2 API requests and 5 edge requests a minute."""

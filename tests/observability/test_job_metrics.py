@@ -13,20 +13,13 @@ from accounts.webhooks.models import WebhookDelivery, WebhookEndpoint
 from analytics.archive.models import ArchivedMonth
 from config.jobs import JOBS_OF_EACH_PROCESS, SHARED_JOBS, Job, run_job
 from kit.storage.postgresql.pool_use import note_pool_use
-from kit.telemetry import tables
 from kit.telemetry.metrics import Workers
 from tests import factories
 from tests.observability.scrape import scrape, value
 
 LAST = "licensing_job_last_success_timestamp_seconds"
 BACKLOG, ARCHIVE = "licensing_webhook_backlog_age_seconds", "licensing_archive_end_timestamp_seconds"
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Let a busy machine read the figures late."""
-    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 60)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient")]
 
 
 def fail():

@@ -14,13 +14,7 @@ from tests.observability.scrape import scrape, value
 
 ROWS, BYTES, UP = "licensing_table_rows", "licensing_table_bytes", "licensing_database_up"
 ON_POSTGRESQL = connection.vendor == "postgresql"
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine read the sizes late."""
-    monkeypatch.setattr(tables, "SCRAPE_SECONDS", 60)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("patient")]
 
 
 @pytest.fixture

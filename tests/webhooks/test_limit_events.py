@@ -16,12 +16,6 @@ from tests.client import ApiClient
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_noted_yet():
-    limit_events.noted.clear()
-    limit_events.waiting.clear()
-
-
 def told():
     limit_events.write_queued()
     return [json.loads(one.data) for one in Event.objects.filter(type="limit.reached").order_by("pk")]
