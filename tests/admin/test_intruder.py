@@ -20,6 +20,7 @@ from licensing.sites.models import Site
 from operators.base.links import change_url
 from operators.staff.services import create_operator
 from tests import factories
+from tests.admin.every_page import patterns
 from tests.admin.forms import form_values
 from tests.client import ApiClient
 from tests.standing import as_new
@@ -115,16 +116,10 @@ def text_of(reply):
     return body.decode() + reply.headers.get("Location", "")
 
 
-def names_of_views():
-    patterns = django_admin.site.get_urls()
-    nested = [one for pattern in patterns for one in getattr(pattern, "url_patterns", [])]
-    return sorted({pattern.name for pattern in [*patterns, *nested] if getattr(pattern, "name", None)})
-
-
 def addresses(theirs):
     """Yield the address of every view that takes an id, with the other account's ids."""
     for model, obj in theirs.items():
-        for name in names_of_views():
+        for name in sorted({pattern.name for pattern in patterns()}):
             if not name.startswith(f"{model._meta.app_label}_{model._meta.model_name}_"):
                 continue
             for arguments in ([obj.pk], [obj.pk, 1]):

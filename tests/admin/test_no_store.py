@@ -2,12 +2,12 @@ import re
 from contextlib import suppress
 
 import pytest
-from django.contrib import admin as django_admin
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from operators.login import totp
 from tests import factories
+from tests.admin.every_page import patterns
 from tests.admin.forms import form_values, submit
 from tests.admin.signing_in import code_of
 
@@ -90,11 +90,9 @@ def test_pages_with_secrets_are_not_cached(api, admin, account, show):
 
 def addresses_of_the_admin():
     """Return the addresses of all pages that take no id."""
-    patterns = django_admin.site.get_urls()
-    nested = [one for pattern in patterns for one in getattr(pattern, "url_patterns", [])]
-    for name in {pattern.name for pattern in [*patterns, *nested] if getattr(pattern, "name", None)}:
+    for pattern in patterns():
         with suppress(NoReverseMatch):
-            yield reverse(f"admin:{name}")
+            yield reverse(f"admin:{pattern.name}")
 
 
 def test_no_cache_keeps_any_page_of_the_admin(admin):
