@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from analytics.events.partitions import month_after, month_start
 from analytics.ledger.due import book_regularly
 from analytics.ledger.entries import add_entries
-from analytics.ledger.services import adjust
 from analytics.models import (
     AccessEvent,
     ClosedLine,
@@ -161,19 +160,6 @@ def test_a_month_is_closed_an_hour_after_its_end(account):
     for now, closed in [("00:59:59", 0), ("01:00:00", 1), ("01:00:00", 0)]:
         assert close_due(datetime.fromisoformat(f"2026-02-01T{now}Z")) == closed
     assert ClosedStatement.objects.count() == 1
-
-
-def test_a_correction_after_closing_stands_in_the_month_in_which_it_is_made(account, clock):  # noqa: F811
-    clock.set("2026-01-20T12:00:00Z")
-    booked = ledger.add(account, "100", requester=ledger.requester(account), created=clock.now)
-    clock.set("2026-02-02T00:00:00Z")
-    close_due()
-    [january] = Statement.objects.values()
-    refund = {"amount": Decimal("-30"), "currency": "USD", "requester_id": "org", "description": "Refund"}
-    adjust(account.pk, {**refund, "occurred_at": booked.created})
-    assert Statement.objects.values().get(pk=january["id"]) == january
-    february = Statement.objects.get(closed_at=None)
-    assert (february.opening, february.adjustments, february.closing) == (100, -30, 70)
 
 
 def test_a_charge_belongs_to_the_month_of_its_decision_also_when_that_was_purged(api, account, clock):  # noqa: F811

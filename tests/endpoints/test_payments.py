@@ -1,5 +1,4 @@
 from datetime import timedelta
-from decimal import Decimal
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -136,25 +135,6 @@ def test_each_month_opens_as_the_former_closed_and_a_closed_one_never_changes(ap
     assert [one["closing"] for one in shown] == [9, 13, 13, 12]
     assert [one["opening"] for one in shown[1:]] == [one["closing"] for one in shown[:-1]]
     assert [one["expired"] for one in shown] == [0, 6, 10, 10]  # three roll over
-
-
-def test_closing_in_steps_or_at_once_makes_no_difference(api, pay, check, clock):
-    refill = {"amount": 5, "every": "week", "rollover": {"min": 1, "max": 3}}
-    api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
-    pay("2")
-    for days in (10, 30, 30):
-        check()
-        clock.now += timedelta(days=days)
-
-    def figures(**query):
-        names = ("closing", "payments", "charges")
-        return {key: [one[name] for name in names] for key, one in statements(api, **query).items()}
-
-    open_ones = figures(status="open")
-    close_due()
-    assert open_ones.items() <= figures().items()
-    total = sum(Decimal(str(one["credits"]["spent"])) for one in statements(api).values() if one["credits"])
-    assert total == 3
 
 
 FIGURES = ("opening", "charges", "payments", "payouts", "paidForCredit", "closing")
