@@ -23,7 +23,7 @@ import benchmarks.attacking_at_a_rate  # noqa: F401 - registers its attacks
 from benchmarks.attacking import ATTACKS, BATCH, Target
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
-from benchmarks.report import parser, publish
+from benchmarks.report import markdown, parser, publish
 
 SETTLE_SECONDS = 2
 SAMPLES_A_SECOND = 5  # of memory
@@ -166,13 +166,13 @@ def attackers_account(made: Installation, decisions: int) -> Target:
 def table(results: Sequence[Result]) -> str:
     kinds = list(results[0].times)
     names = [f"{kind} {rank}, ms" for kind in kinds for rank in ("p50", "p99")]
-    rows = [["beside", *names, "errors", "memory, MiB", "holds"], ["---", *["---:"] * (len(names) + 3)]]
+    rows = []
     for result in results:
         figures = [f"{value:,.1f}" for kind in kinds for value in result.times[kind]]
         rows.append(
             [result.attack, *figures, str(result.errors), f"{result.growth:+,.0f}", "yes" if result.holds else "NO"]
         )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown(["beside", *names, "errors", "memory, MiB", "holds"], rows)
 
 
 def main() -> None:

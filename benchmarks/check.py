@@ -24,7 +24,7 @@ from benchmarks.cerbos import binary, cerbos_side
 from benchmarks.harness import workplace
 from benchmarks.load import Run, Side, measure, processor_seconds
 from benchmarks.ours import LICENSED, installed
-from benchmarks.report import load_of, parser, publish, runs_of, table
+from benchmarks.report import load_of, markdown, parser, publish, runs_of, table
 from benchmarks.traffic import LOADS, MIXED, traffic_side
 
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -56,7 +56,7 @@ class Commits(Side):
 def curve_table(sides: Sequence[Side], options: Namespace) -> tuple[str, dict[str, Any]]:
     """Measure from 1 to 512 connections. Return the table, and the runs."""
     names = ("connections", "side", "checks/s", "p50 ms", "p99 ms", "µs CPU: server", "storage", "bytes of WAL")
-    rows, results = [list(names), ["---", "---", *["---:"] * 6]], {}
+    rows, results = [], {}
     for connections in CONNECTIONS:
         measure(sides, **{**load_of(options), "connections": connections})
         for side in sides:
@@ -66,13 +66,14 @@ def curve_table(sides: Sequence[Side], options: Namespace) -> tuple[str, dict[st
         results[str(connections)] = runs_of(sides)
         for side in sides:
             side.runs = []
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows), results
+    return markdown(names, rows, texts=[0, 1]), results
 
 
 def open_table(sides: Sequence[Side], options: Namespace) -> tuple[str, dict[str, Any]]:
     """Measure arrivals at random times, at shares of what each side serves in a closed loop."""
     measure(sides, **load_of(options))
-    rows = [["side", "arrivals/s", "of its capacity", "p50 ms", "p99 ms", "errors"], ["---", *["---:"] * 5]]
+    names = ("side", "arrivals/s", "of its capacity", "p50 ms", "p99 ms", "errors")
+    rows: list[list[str]] = []
     capacities, results = {side.name: side.middle("rate") for side in sides}, {}
     for share in SHARES:
         for side in sides:
@@ -82,7 +83,7 @@ def open_table(sides: Sequence[Side], options: Namespace) -> tuple[str, dict[str
             times = [f"{side.middle('p50'):.2f}", f"{side.middle('p99'):.2f}"]
             rows.append([side.name, f"{rate:,.0f}", f"{share:.0%}", *times, str(errors)])
         results[f"{share:.0%}"] = runs_of(sides)
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows), results
+    return markdown(names, rows), results
 
 
 def main() -> None:

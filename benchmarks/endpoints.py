@@ -47,14 +47,12 @@ class Publisher:
         expect(rows[0]["title"] == f"Item {ITEMS - 2}", f"{self.name} begins with {rows[0]}")
 
     def side(self, path: str, body: dict[str, Any] | None = None) -> Side:
-        made = self.made
-        script = made.directory / f"load_{'get' if body is None else 'post'}.lua"
+        script = self.made.directory / f"load_{'get' if body is None else 'post'}.lua"
         if body is None:
-            get_script(script, made.headers)
+            get_script(script, self.made.headers)
         else:
-            post_script(script, made.headers, json.dumps(body))
-        storage = made.services.pids if made.services else ()
-        return Side(self.name, f"{made.url}{path}", script, (made.server,), storage)
+            post_script(script, self.made.headers, json.dumps(body))
+        return self.made.side(self.name, script, path)
 
     def kinds(self) -> dict[str, Side]:
         link = "policy" if self.name == PLAIN else "policyId"

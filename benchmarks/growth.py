@@ -48,11 +48,10 @@ class Grown:
     requesters: list[str]
     rows_before: int
 
-    def side(self, services: Services, draw: str, count: int) -> Side:
+    def side(self, draw: str, count: int) -> Side:
         path = self.made.directory / f"{draw}.lua"
         script = drawn_script(path, self.made, self.items, self.requesters, draw, count)
-        url = f"{self.made.url}/v1/access/check"
-        return Side(self.size.name, url, script, (self.made.server,), services.pids)
+        return self.made.side(self.size.name, script)
 
 
 def grow(stack: ExitStack, slug: str, directory: Path, services: Services, size: Size) -> Grown:
@@ -103,7 +102,7 @@ def main() -> None:
         all_grown = [grow(stack, f"size_{number}", directory, services, size) for number, size in enumerate(sizes)]
         texts, results = [], {}
         for how in options.draw:
-            sides = [grown.side(services, how, options.draws) for grown in all_grown]
+            sides = [grown.side(how, options.draws) for grown in all_grown]
             measure(sides, **load_of(options))
             for grown, side in zip(all_grown, sides, strict=True):
                 body = json.dumps({"contentId": grown.items[0], "requester": LICENSED})

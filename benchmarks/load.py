@@ -177,7 +177,7 @@ class Side:
 
 
 def children_seconds() -> float:
-    """Return the CPU time in seconds of ended children; the difference between two calls is wrk's."""
+    """Return the CPU time in seconds of ended children; the difference between two calls is wrk's, or a command's."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 

@@ -9,7 +9,6 @@ takes is its affair.
 """
 
 import json
-import os
 import random
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.harness import expect, workplace
+from benchmarks.load import children_seconds
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, installed
 from benchmarks.report import machine, parser
 
@@ -49,12 +49,6 @@ def lines(count: int, taken: Counter[str]) -> Iterator[str]:
         yield f'{host} - - [{at}] "GET {page} HTTP/1.1" 200 {chosen.randrange(900, 90_000)} "-" "{agent}"\n'
 
 
-def cpu_seconds() -> float:
-    """Return the CPU seconds of the commands that have ended: without the server's and the database's."""
-    ended = os.times()
-    return ended.children_user + ended.children_system
-
-
 def expect_counted(made: Installation, taken: Counter[str]) -> None:
     report = made.client.get("/v1/analytics/crawlers", params={"period": "30d"}).json()
     counted = {row["name"]: row["requests"] for row in report["byCrawler"]}
@@ -73,9 +67,9 @@ def main() -> None:
         log, taken = Path(directory, "access.log"), Counter[str]()
         with log.open("w") as file:
             file.writelines(lines(given.lines, taken))
-        spent, began = cpu_seconds(), time.perf_counter()
+        spent, began = children_seconds(), time.perf_counter()
         output = made.manage("import_access_log", str(log), "--site", HOST, "--json", seconds=SECONDS)
-        seconds, spent = time.perf_counter() - began, cpu_seconds() - spent
+        seconds, spent = time.perf_counter() - began, children_seconds() - spent
         result = json.loads(output.splitlines()[-1])
         database = "SQLite" if given.sqlite else "PostgreSQL"
         print(

@@ -23,15 +23,8 @@ from typing import Any
 from benchmarks.growth_data import Data, drawn_script
 from benchmarks.harness import expect, workplace
 from benchmarks.load import Run, Side, measure, processor_seconds
-from benchmarks.ours import (
-    ALLOW_LICENSED,
-    DENY_ALL,
-    LICENSED,
-    UNLICENSED,
-    Installation,
-    installed,
-)
-from benchmarks.report import load_of, parser, publish, ratio, runs_of
+from benchmarks.ours import ALLOW_LICENSED, CHECK, DENY_ALL, LICENSED, UNLICENSED, Installation, installed
+from benchmarks.report import cost_names, costs, load_of, markdown, parser, publish, ratio, runs_of
 
 RATES = (0, 2, 10, 50)  # writes per second
 DRAWS = 1_000_000  # checks before the list of drawn items repeats
@@ -119,17 +112,8 @@ def cost_of_write(made: Installation, writer: Writer, storage: tuple[int, ...], 
 def table(sides: Sequence[Beside]) -> str:
     """Return a table of the runs' medians; ratios are computed per round."""
     quiet = sides[0]
-    names = [
-        "writes/s",
-        "to items of",
-        "checks/s",
-        "of the quiet catalogue's",
-        "the writes' CPU counted out",
-        "p50 ms",
-        "p99 ms",
-    ]
-    names += [f"µs CPU a check: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
-    rows = [[*names, "errors"], ["---:", "---", *["---:"] * (len(names) - 1)]]
+    names = ["writes/s", "to items of", "checks/s", "of the quiet catalogue's", "the writes' CPU counted out"]
+    rows = []
     for side in sides:
         runs: list[Any] = side.runs
         freed = replace(side, runs=[replace(run, rate=run.rate / (1 - run.beside)) for run in runs])
@@ -140,13 +124,10 @@ def table(sides: Sequence[Beside]) -> str:
                 f"{side.middle('rate'):,.0f}",
                 ratio(side, quiet),
                 "1" if side is quiet else ratio(freed, quiet),
-                f"{side.middle('p50'):.2f}",
-                f"{side.middle('p99'):.2f}",
-                *(f"{side.middle(part):.0f}" for part in ("server_cpu", "storage_cpu", "load_cpu")),
-                f"{sum(run.errors for run in runs)}",
+                *costs(side),
             ]
         )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return markdown([*names, *cost_names("check")], rows, texts=[1])
 
 
 def prepared(made: Installation, count: int) -> tuple[list[str], Path]:
@@ -176,7 +157,7 @@ def measured(made: Installation, count: int, options: argparse.Namespace) -> tup
     items, script = prepared(made, count)
     before, writer, storage = made.rows(), Writer(made, items, made.headers), made.services.pids
     cost = cost_of_write(made, writer, storage, options.seconds)
-    url, server = f"{made.url}/v1/access/check", (made.server,)
+    url, server = f"{made.url}{CHECK}", (made.server,)
     writers = [(rate, writer, "the account") for rate in RATES] + [(RATES[-1], elsewhere(made), "another account")]
     sides = [
         Beside(f"{rate}/s to {whose}", url, script, server, storage, rate=rate, writer=each, cost=cost)

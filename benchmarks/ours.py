@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +23,8 @@ from run import ROOT
 from tests.services import free_port
 
 PER_MINUTE = PER_DAY = 2_000_000_000
+CHECK = "/v1/access/check"
+BULK = 500
 
 ALLOW_LICENSED: dict[str, Any] = {
     "action": "allow",
@@ -134,10 +136,22 @@ class Installation:
     def items(self, policy: str, count: int = 1) -> list[str]:
         return [self.post("/v1/content", {"title": f"Item {n}", "policyId": policy})["id"] for n in range(count)]
 
+    def many_items(self, policies: Iterable[str]) -> list[str]:
+        """Create an item under each of the policies, by bulk requests, and return the ids."""
+        rows = [{"title": f"Item {n}", "policyId": policy} for n, policy in enumerate(policies)]
+        made: list[dict[str, Any]] = []
+        for first in range(0, len(rows), BULK):
+            made += self.post("/v1/content/bulk", {"items": rows[first : first + BULK]})["data"]
+        return [row["content"]["id"] for row in made]
+
+    def side(self, name: str, script: Path, path: str = CHECK, **options: Any) -> Side:
+        storage = self.services.pids if self.services else ()
+        return Side(name, f"{self.url}{path}", script, (self.server,), storage, **options)
+
     def expect_decisions(self, item: str, allowed: dict[str, Any], denied: dict[str, Any]) -> None:
         """Verify an allowed and a denied check."""
         for requester, wanted in ((allowed, True), (denied, False)):
-            reply = self.post("/v1/access/check", {"contentId": item, "requester": requester})
+            reply = self.post(CHECK, {"contentId": item, "requester": requester})
             expect(reply["allowed"] is wanted, f"{self.name} answers {reply}")
 
     def rows(self) -> int:
@@ -212,7 +226,4 @@ def create_side(made: Installation, name: str, items: list[str], *, totals: bool
     made.expect_decisions(items[0], LICENSED, UNLICENSED)
     body = json.dumps({"contentId": items[0], "requester": LICENSED, "permission": "commercial_use"})
     script = post_script(made.directory / "load.lua", made.headers, body)
-    url = f"{made.url}/v1/access/check"
-    storage = made.services.pids if made.services else ()
-    side = Side(name, url, script, (made.server,), storage)
-    return Ours(made, items if totals else None, body, side, made.rows())
+    return Ours(made, items if totals else None, body, made.side(name, script), made.rows())

@@ -7,7 +7,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -52,24 +52,29 @@ def ratio(side: Side, reference: Side) -> str:
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
+def markdown(names: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (0,)) -> str:
+    """Return a table; the columns at `texts` are texts, the others numbers."""
+    lines = [names, ["---" if column in texts else "---:" for column in range(len(names))], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cost_names(unit: str) -> list[str]:
+    spent = [f"µs CPU a {unit}: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
+    return ["p50 ms", "p99 ms", *spent, "errors"]
+
+
+def costs(side: Side) -> list[str]:
+    """Return the medians of a side's runs for the columns of `cost_names`."""
+    times = [f"{side.middle(part):.2f}" for part in ("p50", "p99")]
+    spent = [f"{side.middle(part):.0f}" for part in ("server_cpu", "storage_cpu", "load_cpu")]
+    return [*times, *spent, str(sum(run.errors for run in side.runs))]
+
+
 def table(sides: Sequence[Side], reference: Side, unit: str) -> str:
     """Return a table of the runs' medians; the ratio is computed per round."""
-    names = (f"{unit}s/s", "times the reference", "p50 ms", "p99 ms")
-    spent = [f"µs CPU a {unit}: {part}" for part in ("server", "PostgreSQL + Valkey", "wrk")]
-    rows = [["side", *names, *spent, "errors"], ["---", *["---:"] * 8]]
-    for side in sides:
-        rows.append(
-            [
-                side.name,
-                f"{side.middle('rate'):,.0f}",
-                ratio(side, reference),
-                f"{side.middle('p50'):.2f}",
-                f"{side.middle('p99'):.2f}",
-                *(f"{side.middle(part):.0f}" for part in ("server_cpu", "storage_cpu", "load_cpu")),
-                f"{sum(run.errors for run in side.runs)}",
-            ]
-        )
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    names = ["side", f"{unit}s/s", "times the reference", *cost_names(unit)]
+    rows = [[side.name, f"{side.middle('rate'):,.0f}", ratio(side, reference), *costs(side)] for side in sides]
+    return markdown(names, rows)
 
 
 def runs_of(sides: Sequence[Side]) -> dict[str, Any]:

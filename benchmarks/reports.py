@@ -14,8 +14,8 @@ from typing import Any
 import django
 
 from benchmarks.harness import expect, workplace
-from benchmarks.ours import Installation
-from benchmarks.report import parser, publish
+from benchmarks.ours import Installation, installed
+from benchmarks.report import markdown, parser, publish
 from kit.values import ids
 
 PERIODS = ("7d", "30d", "90d", "year", "all")
@@ -28,9 +28,7 @@ def main() -> None:
     options = arguments.parse_args()
     options.seconds = None
     with workplace() as (stack, directory, services):
-        made = Installation("reports", directory, services)
-        stack.callback(made.stop)
-        made.start()
+        made = installed(stack, "reports", directory, services)
         made.server.stop()
         os.environ.update(made.environment)
         django.setup()
@@ -78,20 +76,19 @@ def measure_reports(sides: dict[str, Callable[[str], Any]], rounds: int) -> Runs
 
 
 def usage_table(results: Runs) -> str:
-    lines = ["| window, by day | this report, ms | five queries on the events, ms | times faster |"]
-    lines.append("| --- | ---: | ---: | ---: |")
+    rows = []
     for period, runs in results.items():
         mine, plain = (median(seconds) * 1000 for seconds in runs.values())
-        lines.append(f"| `{period}` | {mine:,.0f} | {plain:,.0f} | {plain / mine:,.1f} |")
-    return "\n".join(lines)
+        rows.append([f"`{period}`", f"{mine:,.0f}", f"{plain:,.0f}", f"{plain / mine:,.1f}"])
+    return markdown(["window, by day", "this report, ms", "five queries on the events, ms", "times faster"], rows)
 
 
 def recording_table(results: Runs) -> str:
-    lines = ["| batch | with rollups | without | share |", "| ---: | ---: | ---: | ---: |"]
+    rows = []
     for size, runs in results.items():
         mine, bare = (median(rates) for rates in runs.values())
-        lines.append(f"| {size} | {mine:,.0f} | {bare:,.0f} | {mine / bare:.0%} |")
-    return "\n".join(lines)
+        rows.append([size, f"{mine:,.0f}", f"{bare:,.0f}", f"{mine / bare:.0%}"])
+    return markdown(["batch", "with rollups", "without", "share"], rows, texts=())
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from analytics.recording.statement import EVENT_COLUMNS
 from analytics.rollups.roll_up import roll_up
 from analytics.usage import report as usage
 from analytics.windows import Window
+from benchmarks.growth_data import uuid7
 from kit.values import ids
 from kit.values.timestamps import render_timestamp
 
@@ -69,15 +70,15 @@ def fill(account: str, events: int) -> None:
     run("SELECT setseed(0.5)")
     run(f"""INSERT INTO licensing_content
       (id, account_id, title, type, metadata_extra, tags, status, created, updated)
-      SELECT {uuid7("content")}, '{account}', 'An item of middling length, number ' || n, 'article', '{{}}', '[]',
-        'active', now(), now() FROM (SELECT n, {begin} + n AS ms FROM generate_series(1, {ITEMS}) n) seed""")  # noqa: S608
+      SELECT {uuid7("ms", "content")}, '{account}', 'An item of middling length, number ' || n, 'article', '{{}}',
+        '[]', 'active', now(), now() FROM (SELECT n, {begin} + n AS ms FROM generate_series(1, {ITEMS}) n) seed""")  # noqa: S608
     run(f"""INSERT INTO licensing_requester (account_id, requester_id, name, created)
       SELECT '{account}', 'requester' || lpad(n::text, 5, '0'), 'Requester ' || n, now()
       FROM generate_series(1, {REQUESTERS}) n""")  # noqa: S608
     for first in range(0, events, CHUNK):
         last = min(first + CHUNK, events)
         run(f"""INSERT INTO analytics_accessevent ({EVENT_COLUMNS})
-          SELECT {uuid7("event")}, '{account}',
+          SELECT {uuid7("ms", "event")}, '{account}',
             {drawn("licensing_content", "r1", ITEMS)}, {drawn("licensing_requester", "r2", REQUESTERS)},
             '{POLICY}', 1, reason IS NULL, reason, 0, 'commercial_use', '{FACTS}', NULL, NULL,
             to_timestamp(ms / 1000.0)
@@ -87,11 +88,6 @@ def fill(account: str, events: int) -> None:
             FROM generate_series({first + 1}, {last}) n) draws) seed""")  # noqa: S608
         print(f"{last:,} of {events:,} events", file=sys.stderr, flush=True)
     run("VACUUM ANALYZE")
-
-
-def uuid7(salt: str) -> str:
-    digits = f"md5('{salt}' || n)"
-    return f"(lpad(to_hex(ms), 12, '0') || '7' || substr({digits}, 1, 3) || '8' || substr({digits}, 4, 15))::uuid"
 
 
 def reason_at(draw: str) -> str:

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from benchmarks.attacking import by_many
 from benchmarks.harness import expect, workplace
 from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, LICENSED, Installation, installed
 
@@ -69,11 +69,7 @@ def load(made: Installation, item: str, connections: int, seconds: float) -> lis
                 if reply.status_code == 200:
                     answered.append(Span(begin, time.time()))
 
-    threads = [threading.Thread(target=client) for _ in range(connections)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    by_many(connections, client)
     return answered
 
 

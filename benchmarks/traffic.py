@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.harness import expect
-from benchmarks.load import DONE, Side, measure, raw_posts
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours
+from benchmarks.load import measure, raw_posts, script
+from benchmarks.ours import ALLOW_LICENSED, CHECK, DENY_ALL, Installation, Ours
 from benchmarks.report import load_of, publish, runs_of, table
 
 ITEMS = REQUESTERS = 1_000
 QUESTIONS = 2_000
 BATCH = 50  # what Cerbos takes in one request by default
-BULK = 500
 PERMISSIONS = ("read", "search", "commercial_use", "ai_training")
 POLICIES: dict[str, list[dict[str, Any]]] = {
     "licensed": [ALLOW_LICENSED, DENY_ALL],
@@ -108,23 +107,18 @@ def is_allowed(item: int, question: Question, load: str = MIXED) -> bool:
 
 def bodies_script(path: Path, headers: Mapping[str, str], bodies: Sequence[str]) -> Path:
     """Write a wrk script that posts the bodies in turn, starting anywhere; requests are built before the run."""
-    lines = ['wrk.method = "POST"', *(f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items())]
-    lines += ["local bodies = {", *(f"[==[{body}]==]," for body in bodies), "}", "local requests, at = {}, 0"]
+    lines = ['wrk.method = "POST"', "local requests, at = {}, 0"]
+    lines += ["local bodies = {", *(f"[==[{body}]==]," for body in bodies), "}"]
     lines += ["function init(args)", "  math.randomseed(os.time())", "  at = math.random(#bodies)"]
     lines += ["  for n = 1, #bodies do requests[n] = wrk.format(nil, nil, nil, bodies[n]) end", "end"]
     lines += ["function request()", "  at = at % #requests + 1", "  return requests[at]", "end"]
-    path.write_text("\n".join(lines) + DONE)
-    return path
+    return script(path, lines, headers)
 
 
 def register(made: Installation, load: str = MIXED) -> list[str]:
     """Register the policies and items, and return the items' ids."""
     policies = {kind: made.policy(*rules) for kind, rules in POLICIES.items()}
-    ids: list[str] = []
-    for first in range(0, ITEMS, BULK):
-        rows = [{"title": f"Item {n}", "policyId": policies[kind_of(n, load)]} for n in range(first, first + BULK)]
-        ids += [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
-    return ids
+    return made.many_items(policies[kind_of(n, load)] for n in range(ITEMS))
 
 
 def check_bodies(ids: Sequence[str], size: int, load: str) -> Iterator[str]:
@@ -140,16 +134,15 @@ def check_bodies(ids: Sequence[str], size: int, load: str) -> Iterator[str]:
 def traffic_side(made: Installation, name: str, size: int = 1, sample: int = 100, load: str = MIXED) -> Ours:
     """Return the installation under this traffic (checks, or batches of `size`), after verifying a sample."""
     ids = register(made, load)
-    path = "/v1/access/check" if size == 1 else "/v1/access/check/batch"
+    path = CHECK if size == 1 else f"{CHECK}/batch"
     bodies = list(check_bodies(ids, size, load))
     for question, body in list(zip(questions(size, load), bodies, strict=True))[:sample]:
         reply = made.post(path, json.loads(body))
         answers = [decision["allowed"] for decision in (reply["data"] if size > 1 else [reply])]
         expect(answers == [is_allowed(item, question, load) for item in question.items], f"{name} answers {reply}")
-    script = bodies_script(made.directory / f"traffic_{size}.lua", made.headers, bodies)
-    storage = made.services.pids if made.services else ()
+    file = bodies_script(made.directory / f"traffic_{size}.lua", made.headers, bodies)
     posts = raw_posts(f"{made.url}{path}", made.headers, bodies)
-    side = Side(name, f"{made.url}{path}", script, (made.server,), storage, size, posts, made.database)
+    side = made.side(name, file, path, unit=size, posts=posts, database=made.database)
     return Ours(made, ids, bodies[0], side, made.rows())
 
 

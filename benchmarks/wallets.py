@@ -15,10 +15,10 @@ from pathlib import Path
 import psycopg
 
 from benchmarks.harness import Services, expect, workplace
-from benchmarks.load import Side, measure
-from benchmarks.ours import ALLOW_LICENSED, DENY_ALL, Installation, Ours, installed
+from benchmarks.load import measure
+from benchmarks.ours import ALLOW_LICENSED, BULK, DENY_ALL, Installation, Ours, installed
 from benchmarks.report import load_of, parser, publish, runs_of, table
-from benchmarks.traffic import BULK, ITEMS, REQUESTERS, bodies_script, questions
+from benchmarks.traffic import ITEMS, REQUESTERS, bodies_script, questions
 
 PRICE = {"amount": "0.01", "currency": "USD"}
 CREDIT = 100_000_000  # more than any run spends
@@ -35,10 +35,7 @@ def side_of(stack: ExitStack, directory: Path, services: Services, name: str, nu
     """Return a side whose requesters have licences and, unless it is WITHOUT, wallets with credit."""
     made = installed(stack, f"wallets_{number}", directory, services, workers=workers)
     policy = made.policy(ALLOW_LICENSED, DENY_ALL)
-    items: list[str] = []
-    for first in range(0, ITEMS, BULK):
-        rows = [{"title": f"Item {n}", "policyId": policy} for n in range(first, first + BULK)]
-        items += [row["content"]["id"] for row in made.post("/v1/content/bulk", {"items": rows})["data"]]
+    items = made.many_items([policy] * ITEMS)
     requesters = ["org_0"] if name == SHARED else [f"org_{n}" for n in range(REQUESTERS)]
     terms = {"licenseType": "commercial", "pricePerAccess": PRICE}
     for first in range(0, len(requesters), BULK):
@@ -56,8 +53,7 @@ def side_of(stack: ExitStack, directory: Path, services: Services, name: str, nu
     reply = made.post("/v1/access/check", json.loads(bodies[0]))
     expect(reply["allowed"] and ("credits" in reply) is (name != WITHOUT), f"{name} answers {reply}")
     script = bodies_script(made.directory / "wallets.lua", made.headers, bodies)
-    side = Side(name, f"{made.url}/v1/access/check", script, (made.server,), services.pids)
-    return Ours(made, None, bodies[0], side, made.rows())
+    return Ours(made, None, bodies[0], made.side(name, script), made.rows())
 
 
 def expect_exact_balances(made: Installation) -> None:
