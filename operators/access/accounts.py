@@ -5,13 +5,11 @@ from typing import ClassVar
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from accounts.keys.states import State, is_in
@@ -180,15 +178,8 @@ class AccountAdmin(ServiceAdmin[Account]):
             current=current,
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Offer Suspend for active accounts and Resume for suspended ones."""
-        account = self.get_object(request, unquote(object_id))
-        idle = "resume" if account is None or account.suspended_at is None else "suspend"
-        return [
-            button
-            for button in super().get_actions_detail(request, object_id)
-            if not button.action_name.endswith(idle)
-        ]
+    def hidden_actions(self, account: Account) -> list[str]:
+        return ["resume"] if account.suspended_at is None else ["suspend"]
 
     @confirmed_action("Suspend", "block", "suspend", danger=True)
     def suspend(self, request: HttpRequest, account: Account) -> Confirmation:

@@ -1,9 +1,9 @@
 """API keys: create, change, rotate and revoke. Only the page that confirms a new key shows its text."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
@@ -14,7 +14,6 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from accounts.keys import services
@@ -207,11 +206,9 @@ class ApiKeyAdmin(FindKey, SecretAdmin[ApiKey]):
             done=f"The key {key.name} ({key.prefix}…) is revoked.",
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Offer no actions for a key that has ended."""
-        key = self.get_object(request, unquote(object_id))
-        works = key is not None and key_states.key_state(key, timezone.now()) == key_states.State.ACTIVE
-        return super().get_actions_detail(request, object_id) if works else []
+    def hidden_actions(self, key: ApiKey) -> Sequence[str]:
+        """Hide all actions of a key that has ended."""
+        return () if key_states.key_state(key, timezone.now()) == key_states.State.ACTIVE else self.actions_detail
 
     def facts(self, key: ApiKey) -> list[tuple[str, str]]:
         return [

@@ -204,10 +204,10 @@ def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "â€
     return column(title, render, field)
 
 
-def right(permission: str) -> Right:
-    """Return a method such as `has_paying_permission`, for whoever has the permission."""
+def right(*permissions: str) -> Right:
+    """Return a method such as `has_paying_permission`, for whoever has the permissions."""
 
     def has_right(admin: object, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perm(permission)
+        return request.user.has_perms(permissions)
 
     return has_right

@@ -1,6 +1,6 @@
 """Mixins for ModelAdmin classes and forms. Put a mixin before the class that it extends."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from django import forms
@@ -11,6 +11,7 @@ from django.forms import BaseForm, BoundField, ModelForm
 from django.forms.utils import ErrorDict
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework.serializers import Serializer
+from unfold.dataclasses import UnfoldAction
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
     UnfoldAdminIntegerFieldWidget,
@@ -29,7 +30,7 @@ EDIT = "_edit"  # name of buttons that do not save; their value says what they d
 REOPEN = "back"
 
 if TYPE_CHECKING:
-    from django.contrib.admin import ModelAdmin
+    from unfold.admin import ModelAdmin
 
     class AdminMixin(ModelAdmin[ModelT]):
         """The type of `super()` in a ModelAdmin mixin."""
@@ -50,6 +51,17 @@ class FormPage(AdminMixin[ModelT]):
     def page_instead(self, request: HttpRequest, form: ModelForm, obj: ModelT | None) -> HttpResponse | None:
         """Return another page to show instead of the form, such as a confirmation."""
         return None
+
+    # Returns the names of the actions that an object in this state is not offered.
+    hidden_actions: Callable[[ModelT], Iterable[str]] | None = None
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
+        actions = super().get_actions_detail(request, object_id)
+        obj = None if self.hidden_actions is None else self.get_object(request, unquote(object_id))
+        if self.hidden_actions is None or obj is None:
+            return actions
+        hidden = tuple(f"_{name}" for name in self.hidden_actions(obj))
+        return [action for action in actions if not action.action_name.endswith(hidden)]
 
     def require_object(self, request: HttpRequest, object_id: str) -> ModelT:
         """Return the object that an action's URL names. Raises Http404 outside the scope."""

@@ -63,6 +63,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     # newest first, because ids sort by time; also the only order with an index on every table
     ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     list_select_related: ClassVar[tuple[str, ...]] = ()
+    changelist_class: ClassVar[type[BoundedChangeList]] = BoundedChangeList
     paginator = BoundedPaginator
     list_per_page = 50
     list_max_show_all = 0
@@ -126,7 +127,7 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
         return lookup.partition("__")[0] not in binary and super().lookup_allowed(lookup, value, request)
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
-        return BoundedChangeList
+        return self.changelist_class
 
     def formfield_for_foreignkey(
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: object
@@ -278,8 +279,7 @@ class ServiceAdmin(StaleFormGuard[ModelT], AuditedHistory[ModelT], ScopedAdmin[M
             elif new_id is not None and tickets.is_used(self.model, new_id):
                 return self.made_already(request, new_id)
             admin_request(request).new_id = new_id
-            extra_context = dict(extra_context or {})
-            extra_context["ticket"] = ticket if new_id else tickets.new_ticket(self.model)
+            extra_context = {**(extra_context or {}), "ticket": ticket if new_id else tickets.new_ticket(self.model)}
             if self.shows_secret:
                 extra_context |= ONE_BUTTON
         try:

@@ -92,10 +92,6 @@ def request_scope(request: HttpRequest) -> Scope:
     return scope
 
 
-def may_check_access(request: HttpRequest) -> bool:
-    return request.user.has_perms(CHECK_PERMISSIONS)
-
-
 class AccountSwitch(Struct, frozen=True):
     """The sidebar's account switch; offers nothing if there is only one account."""
 

@@ -25,6 +25,7 @@ from licensing.imports.files import detect_format
 from licensing.imports.mapping import columns_by_name, is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan, PreviewOutcome, read_columns, run_plan
 from operators.base.links import list_url
+from operators.base.lists import right
 from operators.base.mixins import EDIT, AdminMixin, StyledForm
 from operators.base.pages import page
 from operators.base.related import RelatedInput
@@ -157,8 +158,7 @@ class UploadMetadata(TypedDict):
 class ContentImport(AdminMixin[Content]):
     """The import's pages, part of the content list."""
 
-    def has_import_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perms(["licensing.add_content", "licensing.change_content"])
+    has_import_permission = right("licensing.add_content", "licensing.change_content")
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

@@ -11,7 +11,6 @@ from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import reverse
 from unfold.decorators import action, display
-from unfold.views import ChangeList
 
 from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
@@ -22,10 +21,10 @@ from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.links import Option
-from operators.base.lists import time_column
+from operators.base.lists import right, time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
-from operators.base.scope import CHECK_PERMISSIONS, listed_account_id, may_check_access, request_scope
+from operators.base.scope import CHECK_PERMISSIONS, listed_account_id, request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND
 from operators.catalogue.decision_filters import OutcomeFilter, PageFilter, RecordedFilter, SiteFilter
@@ -99,6 +98,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     export_columns = (*EXPORTED_COLUMNS, *EXPORTED_FACTS)
     export_related = ("content", "requester")
     sortable_by = ("when", "outcome", "asked_for")
+    changelist_class = DecisionList
     fields = readonly_fields = (
         "identifier", "account", "asked_for", "granted", "licence", "rate_limit", "refunds", "facts_in_words",
     )  # fmt: skip
@@ -112,9 +112,6 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AccessEvent]:
         return HistoryQuerySet.covering(super().get_queryset(request))
-
-    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
-        return DecisionList
 
     def export_rows(self, rows: list[AccessEvent]) -> list[Row]:
         exported = []
@@ -135,8 +132,7 @@ class DecisionAdmin(CustomerSearch[AccessEvent], DecisionPage, RefundButton[Acce
     def asked_for(self, event: AccessEvent) -> str | None:
         return event.permission
 
-    def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return may_check_access(request)
+    has_trying_permission = right(*CHECK_PERMISSIONS)
 
     @action(description="Decide this again now", icon="replay", permissions=["trying"], url_path="again")
     def decide_again(self, request: HttpRequest, object_id: str) -> HttpResponse:

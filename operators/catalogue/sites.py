@@ -6,13 +6,11 @@ from functools import partial
 from typing import Protocol
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
 from django.db.models import Count, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from analytics.windows import Window
@@ -125,12 +123,8 @@ class SiteAdmin(LogUploads):
             self.message_user(request, proxy_file_state(site, outdated), messages.WARNING)
         return site
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Offer Enforce only for sites that are not enforced yet."""
-        site = self.get_object(request, unquote(object_id))
-        idle = "enforce" if site is not None and site.mode == Mode.ENFORCE else "nothing"
-        actions = super().get_actions_detail(request, object_id)
-        return [offered for offered in actions if not offered.action_name.endswith(idle)]
+    def hidden_actions(self, site: Site) -> list[str]:
+        return ["enforce"] if site.mode == Mode.ENFORCE else []
 
     @confirmed_action("Enforce", "gavel", "enforce")
     def enforce(self, request: HttpRequest, site: Site) -> Confirmation:

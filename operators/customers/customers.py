@@ -6,7 +6,6 @@ from operator import methodcaller
 from typing import ClassVar, cast
 
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -15,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from analytics.ledger.due import book_due
@@ -103,6 +101,7 @@ class RequesterAdmin(
     actions_list = ("add_customer", "export_items")
     total_of = "balances"
     newest_booking_first = False
+    changelist_class = CustomerChangeList
     export_name = "customers"
     export_serializer = RequesterProfileSerializer
     export_columns = (
@@ -128,9 +127,6 @@ class RequesterAdmin(
         "credit": "analytics.view_wallet",
         "last_seen": "analytics.view_accessevent",
     }
-
-    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[CustomerChangeList]:
-        return CustomerChangeList
 
     def get_list_display(self, request: HttpRequest) -> tuple[str | Callable[[Requester], str | bool], ...]:
         """Omit columns that the operator may not see."""
@@ -174,13 +170,8 @@ class RequesterAdmin(
 
     # --- Buttons -----------------------------------------------------------------------------------------------------
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        requester = self.get_object(request, unquote(object_id))
-        hidden: tuple[str, ...] = CARD_ACTIONS
-        if requester is not None and requester.merged_into_id is not None:
-            hidden += ACTIONS_BEFORE_MERGE
-        shown = super().get_actions_detail(request, object_id)
-        return [one for one in shown if not one.action_name.endswith(hidden)]
+    def hidden_actions(self, requester: Requester) -> tuple[str, ...]:
+        return CARD_ACTIONS if requester.merged_into_id is None else CARD_ACTIONS + ACTIONS_BEFORE_MERGE
 
     has_changing_wallets_permission = right("analytics.change_wallet")
 

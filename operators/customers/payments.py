@@ -4,7 +4,6 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
@@ -12,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
 from accounts.plans import epochs
@@ -197,11 +195,8 @@ class PaymentAdmin(
             return initial
         return {**payment_fields(customer, is_payout=initial.get("kind") == PaymentKind.PAYOUT), **initial}
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Omit *Void* for what is void."""
-        payment = self.get_object(request, unquote(object_id))
-        actions = super().get_actions_detail(request, object_id)
-        return actions if payment is not None and payment.voided_at is None else []
+    def hidden_actions(self, payment: Payment) -> list[str]:
+        return [] if payment.voided_at is None else ["void"]
 
     has_voiding_permission = right("analytics.add_payment")
 

@@ -9,6 +9,7 @@ from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
+from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
 
@@ -59,8 +60,7 @@ def access_entries(numbers: list[int]) -> list[LedgerEntry]:
 class RefundPage(ScopedAdmin[Requester]):
     """Adds `refund` to the admin of customers; list it in `actions_detail`."""
 
-    def has_refunding_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perms(("analytics.view_ledgerentry", "analytics.add_ledgerentry"))
+    has_refunding_permission = right("analytics.view_ledgerentry", "analytics.add_ledgerentry")
 
     @action(description="Refund", icon="undo", permissions=["refunding"], url_path="refund")
     def refund(self, request: HttpRequest, object_id: str) -> HttpResponse:

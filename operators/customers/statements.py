@@ -124,6 +124,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     search_help_text = "A full stm_ id, or the start of a customer's id or name."
     total_of = "closing balances"
     newest_booking_first = False
+    changelist_class = StatementChangeList
     sortable_by = ("month_text", "opening_balance", "turnover", "closing_balance")
     actions_list = ("print_items", "export_items")
     filtered_actions = ("/print-all/", "/export/")
@@ -160,9 +161,6 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
         if decode("stm", object_id) is None:
             return None
         return self.get_queryset(request).filter(pk=object_id, requester=requester_of(object_id)).first()
-
-    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[StatementChangeList]:
-        return StatementChangeList
 
     def get_paginator(
         self, request: HttpRequest, queryset: QuerySet[Statement], per_page: int, *_: object, **__: object

@@ -5,14 +5,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from unfold.dataclasses import UnfoldAction
 from unfold.decorators import display
 
 from accounts.models import Account
@@ -202,12 +200,8 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
             done=f"The licence {license_.license_type} of {license_.requester} is revoked.",
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[UnfoldAction]:
-        """Offer Revoke only for licences that are not revoked."""
-        license_ = self.get_object(request, unquote(object_id))
-        actions = super().get_actions_detail(request, object_id)
-        active = license_ is not None and license_.status != LicenseStatus.REVOKED
-        return [button for button in actions if active or not button.action_name.endswith("revoke")]
+    def hidden_actions(self, license_: License) -> list[str]:
+        return ["revoke"] if license_.status == LicenseStatus.REVOKED else []
 
     def refundable_charge(self, license_: License) -> RefundableCharge | None:
         if not license_.price_amount:

@@ -16,7 +16,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.choice import FigureSelection
 from operators.base.figures.terms import standing_first
 from operators.base.links import list_url
-from operators.base.scope import may_check_access
+from operators.base.scope import CHECK_PERMISSIONS
 from operators.base.times import TO_DAY, local_time, shown_time
 from operators.licenses.templates import is_renewable
 from operators.overview.newest_decisions import MAX_SCANNED, newest_since
@@ -80,7 +80,7 @@ def license_attention_context(request: HttpRequest, choice: FigureSelection, now
         "ending": [(license_, ((license_.expires_at or now) - now).days) for license_ in ending[:MAX_ROWS]],
         "more_ending": len(ending) > MAX_ROWS,
         "ending_lists": ending_lists,
-        "tries_checks": may_check_access(request),
+        "tries_checks": request.user.has_perms(CHECK_PERMISSIONS),
     }
     if request.user.has_perm("analytics.view_accessevent"):
         context["denied_customers"] = denied_customers(choice.account_ids, now)

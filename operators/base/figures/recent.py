@@ -26,7 +26,7 @@ from operators.base.links import change_url, list_url
 from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
-from operators.base.scope import may_check_access
+from operators.base.scope import CHECK_PERMISSIONS
 from operators.base.times import TO_SECOND, shown_time
 
 MAX_LICENSES = 10
@@ -113,8 +113,7 @@ class RecentFigures(ScopedAdmin[ModelT]):
         obj = self.require_object(request, object_id)
         return filled_in("admin:licensing_license_add", obj, self.license_fields(obj))
 
-    def has_trying_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        return may_check_access(request)
+    has_trying_permission = right(*CHECK_PERMISSIONS)
 
     @action(description="Check access", icon="fact_check", permissions=["trying"], url_path="check-access")
     def check_access(self, request: HttpRequest, object_id: str) -> HttpResponse:
