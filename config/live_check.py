@@ -6,8 +6,7 @@ licensing.demo.story. Its rate is limited like that of any page (PAGES_PER_MINUT
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 
 from django.utils import timezone
@@ -16,37 +15,15 @@ from accounts.models import Account
 from kit.http.errors import ApiError
 from licensing.access.bodies import parse_check
 from licensing.access.checks import check_access
-from licensing.access.describe_decision import DescribedDecision, describe_decision, find_deciding_revision
+from licensing.access.describe_decision import describe_decision, find_deciding_revision
 from licensing.demo.story import CUSTOMERS, PREPAID, SHOWN_CUSTOMERS, SHOWN_ITEMS, read_items
-from licensing.policies.models import PolicyRevision
 
 
-@dataclass(frozen=True, slots=True)
-class LiveChoice:
-    """A requester or item to choose."""
-
-    id: str
-    name: str
-    note: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LiveCheck:
-    """The choices, and the answer or the problem that prevents one."""
-
-    requesters: Sequence[LiveChoice]
-    items: Sequence[LiveChoice]
-    curl: str
-    answer: DescribedDecision | None
-    policy: PolicyRevision | None
-    problem: str
-
-
-def run_live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
+def run_live_check(query: Mapping[str, str], base: str) -> dict[str, object] | None:
     """Run the check that the URL asks for, or the first one. Returns None without a demo account.
 
-    `base` is the service's URL, for the curl line.
+    The template gets the choices, and the answer or the problem that prevents one. `base` is the service's URL, for
+    the curl line.
     """
     account = Account.objects.filter(is_demo=True, suspended_at=None).order_by("pk").first()
     if account is None:
@@ -56,32 +33,25 @@ def run_live_check(query: Mapping[str, str], base: str) -> LiveCheck | None:
     body = {"externalId": item, "requester": requester_body(requester), "explain": True, "dryRun": True}
     [outcome] = check_access(account.pk, [parse_check(dict(body))], timezone.now())
     if isinstance(outcome, ApiError):
-        answer = revision = None
-        problem = outcome.message
+        answered: dict[str, object] = {"answer": None, "problem": outcome.message}
     else:
-        answer = outcome
-        revision = find_deciding_revision(answer)
-        problem = ""
-    return LiveCheck(
-        requesters=build_choices(
-            SHOWN_CUSTOMERS,
-            {customer.id: customer.name or customer.id for customer in (*CUSTOMERS, *PREPAID)},
-            requester,
-        ),
-        items=build_choices(SHOWN_ITEMS, read_titles(), item),
-        curl=build_curl_line(body, base),
-        answer=describe_decision(answer, revision.rules if revision else []) if answer is not None else None,
-        policy=revision,
-        problem=problem,
-    )
+        revision = find_deciding_revision(outcome)
+        answered = {"answer": describe_decision(outcome, revision.rules if revision else []), "policy": revision}
+    names = {customer.id: customer.name or customer.id for customer in (*CUSTOMERS, *PREPAID)}
+    return {
+        "requesters": build_choices(SHOWN_CUSTOMERS, names, requester),
+        "items": build_choices(SHOWN_ITEMS, read_titles(), item),
+        "curl": build_curl_line(body, base),
+        **answered,
+    }
 
 
 def choose(name: str, notes: Mapping[str, str]) -> str:
     return name if name in notes else next(iter(notes))
 
 
-def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[LiveChoice]:
-    return [LiveChoice(key, names[key], note, key == chosen) for key, note in notes.items()]
+def build_choices(notes: Mapping[str, str], names: Mapping[str, str], chosen: str) -> list[dict[str, object]]:
+    return [{"id": key, "name": names[key], "note": note, "is_chosen": key == chosen} for key, note in notes.items()]
 
 
 @cache

@@ -92,14 +92,6 @@ def request_scope(request: HttpRequest) -> Scope:
     return scope
 
 
-class AccountSwitch(Struct, frozen=True):
-    """The sidebar's account switch; offers nothing if there is only one account."""
-
-    chosen: Account | None
-    offered: list[Account]
-    there_are_more: bool
-
-
 def offered_accounts(request: HttpRequest, most: int) -> tuple[list[Account], bool]:
     """Return up to `most` accounts by name, and whether there are more; then those whose keys were used last."""
     scope = request_scope(request)
@@ -146,7 +138,8 @@ def listed_account_id(request: HttpRequest) -> str | None:
     return None if ACCOUNT_LOOKUP in request.GET else chosen_account_id(request)
 
 
-def build_switch(request: HttpRequest) -> AccountSwitch:
+def build_switch(request: HttpRequest) -> dict[str, object]:
+    """Return the sidebar's account switch, which offers nothing if there is only one account."""
     offered, there_are_more = offered_accounts(request, MAX_OFFERED)
     account_id = chosen_account_id(request)
     chosen = next((account for account in offered if account.pk == account_id), None)
@@ -154,7 +147,9 @@ def build_switch(request: HttpRequest) -> AccountSwitch:
         chosen = request_scope(request).account(account_id)
         if chosen is None:  # deleted meanwhile
             choose_account(request, None)
-    return AccountSwitch(chosen, offered if len(offered) > 1 or there_are_more else [], there_are_more)
+    if len(offered) < 2 and not there_are_more:
+        offered = []
+    return {"chosen": chosen, "offered": offered, "there_are_more": there_are_more}
 
 
 def switch_account(request: HttpRequest, site: AdminSite) -> HttpResponse:

@@ -5,13 +5,11 @@ from datetime import UTC, datetime, time
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
-from msgspec import Struct
 
 from analytics.windows import Window
 from kit.rest.csv_lines import BOM, cell, csv_bytes
 from licensing.crawler_classes import CLASSES
 from licensing.visits.crawler_report import By, CrawlerReport
-from licensing.visits.figures import Visits
 from licensing.visits.page_report import top_folders
 from licensing.visits.reading import Usage
 from operators.base.figures.charts import Chart, Column, Row
@@ -26,22 +24,6 @@ FOLDER_PARAMETER = "below"  # the query's URL of the folder whose pages are show
 CSV_FILENAME = "operators.csv"
 COUNT_COLUMNS = ["operator", "requests", "verified", "violations", "referrals", "crawlsPerReferral"]
 MONEY_COLUMNS = ["revenue", "revenueAtStake"]
-
-
-class FolderRow(Struct, frozen=True):
-    """A folder, with the query that shows what is below it, or a page, without one."""
-
-    url: str
-    visits: Visits
-    query: str
-
-
-class Folders(Struct, frozen=True):
-    """Pages by folder, at the top or below one. `back` is the query of the top."""
-
-    below: str
-    back: str
-    rows: list[FolderRow]
 
 
 def operators_csv(report: CrawlerReport, *, with_money: bool) -> HttpResponse:
@@ -108,11 +90,15 @@ def requests_chart(report: CrawlerReport, window: Window, by: By) -> Chart | Non
     return Chart("Requests of crawlers", "Requests", window.group_by, [*columns, Column("Total")], rows)
 
 
-def visited_folders(choice: FigureSelection, usage: Usage) -> Folders:
-    """Return the folders and pages with most visits, one level below the chosen folder."""
+def visited_folders(choice: FigureSelection, usage: Usage) -> dict[str, object]:
+    """Return the folders and pages with most visits, one level below the chosen folder; `back` is the top's query.
+
+    A folder's row has the query that shows what is below it.
+    """
     below = usage.selection.prefix
     rows = []
     for url, visits in top_folders(usage):
         is_folder = url.endswith("/") and url != below
-        rows.append(FolderRow(url, visits, urlencode({**choice.query(), FOLDER_PARAMETER: url}) if is_folder else ""))
-    return Folders(below, urlencode(choice.query()), rows)
+        query = urlencode({**choice.query(), FOLDER_PARAMETER: url}) if is_folder else ""
+        rows.append({"url": url, "visits": visits, "query": query})
+    return {"below": below, "back": urlencode(choice.query()), "rows": rows}

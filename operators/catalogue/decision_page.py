@@ -19,18 +19,7 @@ from licensing.policies.modes import Mode
 from operators.base.links import change_url, list_url, may_open
 from operators.base.model_admin import ScopedAdmin
 from operators.policies.descriptions import rule_name
-from operators.policies.trial import DecisionSide, build_side
-
-
-class Verdict(Struct, frozen=True):
-    kind: str  # allowed, observed or denied
-    title: str
-    why: str
-    policy_link: str  # empty without a policy, or if it was deleted
-    rule: str  # such as "Rule 2"; empty if none matched
-    sentence: str  # the rule in words
-    side: DecisionSide
-    entry: str  # link to the ledger entry of its charge; empty without permission
+from operators.policies.trial import build_side
 
 
 class PresentedDecision(Struct, frozen=True):
@@ -71,7 +60,7 @@ class DecisionPage(ScopedAdmin[AccessEvent]):
         return context
 
 
-def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> Verdict:
+def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> dict[str, object]:
     rules: Sequence[RuleJson] = []
     if event.policy_version is not None:
         revisions = PolicyRevision.objects.filter(policy_id=event.policy_id, version=event.policy_version)
@@ -88,20 +77,23 @@ def build_verdict(event: AccessEvent, answer: Answer, may_see_entries: bool) -> 
     if rule is not None:
         name = rule_name(rule.index)
         sentence = describe_rule(rules[rule.index])
-    return Verdict(
-        kind=kind,
-        title=title,
-        why=reason_sentence(event, answer),
-        policy_link=link_to_policy(event),
-        rule=name,
-        sentence=sentence,
-        side=side,
-        entry=list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
-    )
+    return {
+        "kind": kind,
+        "title": title,
+        "why": reason_sentence(event, answer),
+        "policy_link": link_to_policy(event),
+        "rule": name,
+        "sentence": sentence,
+        "side": side,
+        "entry": list_url(LedgerEntry, q=event.pk) if side["charge"] and event.allowed and may_see_entries else "",
+    }
 
 
 def link_to_policy(event: AccessEvent) -> str:
-    """Return a link to the policy's current rules if they are unchanged, otherwise to that version."""
+    """Return a link to the policy's current rules if they are unchanged, otherwise to that version.
+
+    It is empty without a policy, or if it was deleted.
+    """
     policy = event.policy
     if policy is None or policy.deleted_at or not may_open(Policy):
         return ""

@@ -7,7 +7,6 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
-from msgspec import Struct
 
 from analytics.models import AccessEvent
 from analytics.windows import Window
@@ -35,7 +34,6 @@ from operators.base.pages import EmptyState
 from operators.catalogue.crawls import (
     FOLDER_PARAMETER,
     GROUPING_PARAMETER,
-    Folders,
     groupings,
     operators_csv,
     read_grouping,
@@ -54,12 +52,7 @@ NO_VISITORS_YET = EmptyState(
 )
 
 
-class Reports(Struct, frozen=True):
-    """The reports on the page, all of the same moment."""
-
-    crawls: CrawlerReport
-    visitors: VisitorReport
-    folders: Folders
+Reports = tuple[CrawlerReport, VisitorReport, dict[str, object]]  # crawlers, all visitors, and pages by folder
 
 
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
@@ -87,7 +80,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         reading = Reading()
         reports = reading.read(lambda: read_reports(choice, visited, by, below))
         if "download" in request.GET:
-            return operators_csv(reports.crawls, with_money=sees_money)
+            return operators_csv(reports[0], with_money=sees_money)
         context |= figures(choice, visited.window, reports, by)
         context["as_of"] = reading.as_of
     return TemplateResponse(request, "operators/catalogue/visitors.html", context)
@@ -95,14 +88,14 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 @read_snapshot()
 def read_reports(choice: FigureSelection, visited: VisitSelection, by: By, below: str) -> Reports:
+    """Return the reports on the page, all of the same moment."""
     usage = Usage(visited)
     folders = visited_folders(choice, usage.below(below))
-    return Reports(crawler_report(usage, by), visitor_report(usage), folders)
+    return crawler_report(usage, by), visitor_report(usage), folders
 
 
 def figures(choice: FigureSelection, window: Window, reports: Reports, by: By) -> dict[str, object]:
-    crawls = reports.crawls
-    report = reports.visitors
+    crawls, report, folders = reports
     return {
         **days_in_words(window),
         "classes": report.classes,
@@ -113,7 +106,7 @@ def figures(choice: FigureSelection, window: Window, reports: Reports, by: By) -
         "operators": crawls.operators,
         "download": urlencode({**choice.query(), "download": "operators"}),
         "is_truncated": crawls.is_truncated,
-        "folders": reports.folders,
+        "folders": folders,
         "more": report.total - len(report.visitors),
         "names_accounts": len(choice.accounts) > 1,
     }

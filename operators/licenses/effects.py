@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from django.db.models import Q
 from django.http import QueryDict
 from django.utils import timezone
-from msgspec import Struct
 
 from accounts.models import Account
 from analytics.models import LedgerEntry
@@ -181,12 +180,7 @@ def applies_from(license_: License) -> str:
 SHOWN_TITLES = 3
 
 
-class Preview(Struct, frozen=True):
-    sentences: list[str]
-    warnings: list[str]
-
-
-def build_preview(account: Account, license_: License | None, submitted: QueryDict) -> Preview:
+def build_preview(account: Account, license_: License | None, submitted: QueryDict) -> dict[str, list[str]]:
     """Build the preview, without incomplete input; `license_` is the existing licence, None for a new one."""
     data = {name: str(text).replace("\0", "") for name, text in submitted.items()}
     form = LicenseForm(data, instance=license_, initial={} if license_ is None else {"starts_at": license_.starts_at})
@@ -207,7 +201,7 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     warnings = unreadable_amounts(form)
     if drafted.license_type:
         warnings += type_warnings(license_, drafted)
-    return Preview(sentences, warnings)
+    return {"sentences": sentences, "warnings": warnings}
 
 
 def preview_holder(account: Account, requester_id: str) -> str:

@@ -150,22 +150,17 @@ def revenue_chart(choice: FigureSelection, window: Window, report: RevenueReport
     return Chart("Revenue", choice.currency, window.group_by, [Column(choice.currency, "revenue")], rows)
 
 
-class Today(Struct, frozen=True):
-    """Decisions of today and yesterday, compared over the complete hours of today."""
-
-    days: DayTotals
-    denied: int
-    yesterday_denied: int
-    until: str  # end of those hours
-    change: str  # in per cent with sign; empty without decisions yesterday
-
-
-def today_figures(days_by_account: Sequence[DayTotals], now: datetime) -> Today:
+def today_figures(days_by_account: Sequence[DayTotals], now: datetime) -> dict[str, object]:
+    """Return the decisions of today and yesterday, and the change over the complete hours of today in per cent."""
     days = add_totals(days_by_account)
     change = ""
     if days.yesterday_whole:
         percent = Decimal(days.today_whole - days.yesterday_whole) * 100 / Decimal(days.yesterday_whole)
         change = f"{percent:+,.0f} %"
-    return Today(
-        days, days.today - days.today_allowed, days.yesterday - days.yesterday_allowed, f"{now:%H}:00", change
-    )
+    return {
+        "days": days,
+        "denied": days.today - days.today_allowed,
+        "yesterday_denied": days.yesterday - days.yesterday_allowed,
+        "until": f"{now:%H}:00",
+        "change": change,
+    }

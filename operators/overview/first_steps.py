@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
-from msgspec import Struct
 
 from accounts.models import Account, ApiKey
 from analytics.models import HourlyUsage, RecentUsage
@@ -20,30 +19,21 @@ STEPS: dict[type[Model], tuple[str, str]] = {  # what each step makes; its title
 }
 
 
-class Step(Struct, frozen=True):
-    """A step as shown; `link` is empty without the permission."""
-
-    title: str
-    why: str
-    done: bool
-    link: str
-
-
-def first_steps(request: HttpRequest, choice: FigureSelection) -> list[Step] | None:
-    """Return the steps, or None once there are decisions."""
+def first_steps(request: HttpRequest, choice: FigureSelection) -> list[dict[str, object]] | None:
+    """Return the steps, or None once there are decisions. The link of a step is empty without the permission."""
     # in this order, because rows move from the first to the second
     if accounts_have(RecentUsage, choice) or accounts_have(HourlyUsage, choice):
         return None
-    steps = []
+    steps: list[dict[str, object]] = []
     for model, (title, why) in STEPS.items():
         done = bool(choice.accounts) if model is Account else accounts_have(model, choice)
         model_admin = admin.site._registry[model]
         link = ""
         if model_admin.has_add_permission(request):
             link = reverse(f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_add")
-        steps.append(Step(title, why, done, link))
+        steps.append({"title": title, "why": why, "done": done, "link": link})
     check = "Send POST /v1/access/check with the key. Then this page shows figures."
-    steps.append(Step("Check access", check, False, "/docs/start/quickstart/"))
+    steps.append({"title": "Check access", "why": check, "done": False, "link": "/docs/start/quickstart/"})
     return steps
 
 

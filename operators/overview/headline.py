@@ -18,8 +18,7 @@ from operators.base.figures.choice import FigureSelection, render_change, render
 from operators.base.figures.terms import minor_units
 from operators.base.links import list_url
 from operators.base.times import time_filter
-from operators.overview.figures import RevenueFigures, Today, UsageFigures
-from operators.overview.first_steps import Step
+from operators.overview.figures import RevenueFigures, UsageFigures
 from operators.overview.newest_decisions import MAX_SCANNED, Notice, newest_decisions, notices_without_policy
 
 MAX_REQUESTERS = 5
@@ -32,13 +31,6 @@ class EarnedFigure(Struct, frozen=True):
     change: str
     before: str
     link: str
-
-
-class Earnings(Struct, frozen=True):
-    """The main figures, and the original amounts if they were converted."""
-
-    leading: list[EarnedFigure]
-    booked: list[EarnedFigure]
 
 
 class RefusedCount(Struct, frozen=True):
@@ -62,33 +54,22 @@ class RefusedCount(Struct, frozen=True):
         return self.unpaid * 2 > self.count
 
 
-class RefusalFigures(Struct, frozen=True):
-    """Refused requests; `since` is when counting by requester began, None for the whole window."""
-
-    count: int
-    link: str
-    reasons: list[tuple[str, str, str]]  # words, figure, link to the decisions
-    requesters: list[RefusedCount]
-    decisions: str  # link to the denials that are counted by requester
-    since: datetime | None
-
-
 class OverviewFigures(Struct):
     """The figures of the page; those that the member of staff may not see stay empty."""
 
     usage: UsageFigures | None = None
     days: dict[str, DayTotals] = {}  # by account
-    today: Today | None = None
-    steps: list[Step] | None = None
-    refused: RefusalFigures | None = None
+    today: dict[str, object] | None = None
+    steps: list[dict[str, object]] | None = None
+    refused: dict[str, object] | None = None
     revenue: RevenueFigures | None = None
-    earned: Earnings | None = None
+    earned: dict[str, list[EarnedFigure]] | None = None
 
 
 def earned_figures(
     choice: FigureSelection, window: Window, unconverted: UnconvertedRevenue, revenue: RevenueFigures
-) -> Earnings:
-    """Return the revenue of a window.
+) -> dict[str, list[EarnedFigure]]:
+    """Return the revenue of a window: the leading figures and, if they were converted, the amounts as booked.
 
     The revenue section's figures come first, so that the page shows only one change for the same days. If rates are
     missing, each currency has its own figures: those with revenue first, then the chosen one.
@@ -107,35 +88,39 @@ def earned_figures(
         for code, (total, before) in totals
     ]
     if revenue.report.unconverted or [code for code, _ in totals] in ([], [choice.currency]):
-        return Earnings(booked, [])
+        return {"leading": booked, "booked": []}
     converted = EarnedFigure(
         f"{minor_units(revenue.report.total, choice.currency)} {choice.currency}",
         render_percent(revenue.report.change_percent),
         minor_units(revenue.report.before, choice.currency),
         "#revenue-title",
     )
-    return Earnings([converted], [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total])
+    earning = [amount for amount, (_, (total, _)) in zip(booked, totals, strict=True) if total]
+    return {"leading": [converted], "booked": earning}
 
 
-def refusal_figures(choice: FigureSelection, window: Window, denials: Mapping[str, int]) -> RefusalFigures:
-    """Return a window's denials by reason that a (larger) licence would have prevented."""
+def refusal_figures(choice: FigureSelection, window: Window, denials: Mapping[str, int]) -> dict[str, object]:
+    """Return a window's denials by reason that a (larger) licence would have prevented.
+
+    Those by requester count `since` a time, None for the whole window.
+    """
     counts = [(reason, denials[reason]) for reason in UNMET_DEMAND if reason in denials]
     if not counts:
-        return RefusalFigures(0, "", [], [], "", None)
+        return {"count": 0}
     filters = {**choice.account_filter, **window_filter("created", window)}
     requesters = refused_requesters(choice.account_ids, window)
     since = requesters[0].since if requesters else None
     counted = {**choice.account_filter, **time_filter("created", since or window.start, window.end - MICROSECOND)}
-    return RefusalFigures(
-        count=sum(count for _, count in counts),
-        link=list_url(AccessEvent, outcome="unmet_demand", **filters),
-        reasons=[
+    return {
+        "count": sum(count for _, count in counts),
+        "link": list_url(AccessEvent, outcome="unmet_demand", **filters),
+        "reasons": [
             (reason.words, f"{count:,}", list_url(AccessEvent, outcome=reason, **filters)) for reason, count in counts
         ],
-        requesters=requesters,
-        decisions=list_url(AccessEvent, outcome="unmet_demand", **counted),
-        since=since,
-    )
+        "requesters": requesters,
+        "decisions": list_url(AccessEvent, outcome="unmet_demand", **counted),
+        "since": since,
+    }
 
 
 def refused_requesters(account_ids: Sequence[str], window: Window) -> list[RefusedCount]:

@@ -74,12 +74,6 @@ class KeyRow(Struct, frozen=True):
     warning: str
 
 
-class WebhookRow(Struct, frozen=True):
-    link: str
-    url: str
-    why: str  # it fails
-
-
 def overview(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
     """Return the context of the first page (unfold's DASHBOARD_CALLBACK)."""
     now = timezone.now()
@@ -205,8 +199,8 @@ def sites_with_refused_proxies(choice: FigureSelection, now: datetime) -> list[K
     ]
 
 
-def failing_webhooks(choice: FigureSelection) -> list[WebhookRow]:
-    """Return the endpoints that are failing or were disabled by the service."""
+def failing_webhooks(choice: FigureSelection) -> list[dict[str, str]]:
+    """Return the endpoints that are failing or were disabled by the service, and why."""
     troubled = Q(failing_since__isnull=False) | Q(disabled_reason__isnull=False)
     endpoints = WebhookEndpoint.objects.filter(troubled, account_id__in=choice.account_ids).order_by("-pk")[:MAX_ROWS]
     rows = []
@@ -214,7 +208,7 @@ def failing_webhooks(choice: FigureSelection) -> list[WebhookRow]:
         why = endpoint.disabled_reason or ""
         if endpoint.failing_since is not None and not why:
             why = format_html("failing since {}", shown_time(endpoint.failing_since, TO_DAY))
-        rows.append(WebhookRow(change_url(endpoint), endpoint.url, why))
+        rows.append({"link": change_url(endpoint), "url": endpoint.url, "why": why})
     return rows
 
 

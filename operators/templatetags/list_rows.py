@@ -6,7 +6,6 @@ Replaces unfold's, which repeats 500 bytes of classes in each cell. The first li
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TypedDict
 
 from django import template
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -38,16 +37,8 @@ class Column(Struct, frozen=True):
     leads_on: bool = False  # whether it links to the row's object
 
 
-class ListedRow(TypedDict):
-    cl: ChangeList
-    headers: list[Mapping[str, object]]
-    has_checkboxes: bool
-    rows: list[SafeString]
-    has_add_permission: bool
-
-
 @register.inclusion_tag("operators/list.html", takes_context=True)
-def list_rows(context: Context, cl: ChangeList) -> ListedRow:
+def list_rows(context: Context, cl: ChangeList) -> dict[str, object]:
     columns = list(list_columns(cl))
     return {
         "cl": cl,
