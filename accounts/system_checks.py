@@ -16,7 +16,7 @@ from django.urls import Resolver404, resolve
 
 from accounts.limits.redis_servers import RedisAddress
 from kit.environ import known_names
-from kit.private_files import files_of_database, is_open_to_group_or_others
+from kit.private_files import GROUP_AND_OTHERS, files_of_database, has_permissions
 from kit.storage.replica import REPLICA, measure
 from kit.values.networks import Network, as_ipv4, lies_within, merge_networks
 
@@ -205,5 +205,5 @@ def data_are_private(app_configs: object, **kwargs: object) -> list[CheckMessage
             id="accounts.W004",
         )
         for path in paths
-        if is_open_to_group_or_others(path)
+        if has_permissions(path, GROUP_AND_OTHERS)
     ]

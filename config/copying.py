@@ -119,16 +119,15 @@ def begin_copy(models: list[type[Model]]) -> None:
     """
     with transaction.atomic(), connection.cursor() as cursor:
         if filled := sorted(
-            model._meta.db_table for model in models if model._meta.label not in SEEDED and has_rows(model)
+            model._meta.db_table
+            for model in models
+            if model._meta.label not in SEEDED and model._base_manager.exists()
         ):
             raise CopyError(f"The target is not empty: {', '.join(filled)}. Copy into a new database.")
         for model in reversed(models):
-            cursor.execute(f"DELETE FROM {quote_name(model._meta.db_table)}")  # noqa: S608 - a table of ours
+            table = connection.ops.quote_name(model._meta.db_table)
+            cursor.execute(f"DELETE FROM {table}")  # noqa: S608 - a table of ours
         cursor.execute(f"CREATE TABLE {PROGRESS} (name text PRIMARY KEY, copied bigint NOT NULL)")
-
-
-def has_rows(model: type[Model]) -> bool:
-    return model._base_manager.exists()
 
 
 def read_progress() -> dict[str, int]:
@@ -195,9 +194,10 @@ def verify(models: list[type[Model]]) -> None:
 
 
 def count_totals(model: type[Model], alias: str) -> Totals:
-    columns = [quote_name(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
-    table = quote_name(model._meta.db_table)
     database = connections[alias]
+    quote = database.ops.quote_name
+    columns = [quote(str(field.column)) for field in model._meta.local_concrete_fields if is_integer(field)]
+    table = quote(model._meta.db_table)
     halves = "sum({0} / {1}), sum({0} % {1})"
     sum_of = by_database(using=database, postgresql="sum({0}), 0", sqlite=halves)  # PostgreSQL's sums have no limit
     unit = by_database(using=database, postgresql=1, sqlite=HALF)
@@ -205,19 +205,12 @@ def count_totals(model: type[Model], alias: str) -> Totals:
     with database.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(['count(*)', *sums])} FROM {table}")  # noqa: S608 - names of ours
         rows, *sum_values = (int(value or 0) for value in cursor.fetchone())
-    return Totals(rows, tuple(high * unit + low for high, low in pairs(sum_values)))
-
-
-def pairs(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    return zip(numbers[::2], numbers[1::2], strict=True)
+    pairs = zip(sum_values[::2], sum_values[1::2], strict=True)
+    return Totals(rows, tuple(high * unit + low for high, low in pairs))
 
 
 def is_integer(field: "Field[object, object]") -> bool:
     return field.get_internal_type() in INTEGERS
-
-
-def quote_name(name: str) -> str:
-    return f'"{name}"'
 
 
 def reset_sequences(models: list[type[Model]]) -> None:

@@ -12,7 +12,7 @@ from config.server_settings import *  # noqa: F403 - each of its names is a sett
 from config.server_settings import HEAVY_THREADS, THREADS
 from kit.environ import env, env_bool, env_choice, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url
 from kit.http import deprecations
-from kit.private_files import private_directory, remove_group_and_other_permissions
+from kit.private_files import GROUP_AND_OTHERS, private_directory, remove_permissions
 from kit.telemetry.reserved_files import use_reserved_files
 from kit.values.same_page import SamePage
 
@@ -21,7 +21,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 DATA_DIR = Path(env("DATA_DIR") or BASE_DIR / "var").resolve()
 if not env("DATA_DIR"):  # the default directory; the check accounts.W004 reports a chosen one that is open to others
-    remove_group_and_other_permissions(DATA_DIR)
+    remove_permissions(DATA_DIR, GROUP_AND_OTHERS)
 
 
 def kept_secret() -> str:
@@ -41,7 +41,7 @@ def kept_secret() -> str:
         pass
     finally:
         draft.unlink(missing_ok=True)
-    remove_group_and_other_permissions(path)
+    remove_permissions(path, GROUP_AND_OTHERS)
     return path.read_text().strip()
 
 

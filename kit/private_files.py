@@ -10,32 +10,21 @@ from pathlib import Path
 from stat import S_IMODE
 
 GROUP_AND_OTHERS = 0o077  # permission bits of group and others
-OTHERS = 0o007  # those of accounts that are neither the owner nor in the group
+OTHERS = 0o007  # those of accounts that are neither the owner nor in the group, which gets its own on purpose
 SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
-def is_open_to_group_or_others(path: Path) -> bool:
-    return path.exists() and bool(path.stat().st_mode & GROUP_AND_OTHERS)
+def has_permissions(path: Path, bits: int) -> bool:
+    """Return whether the file exists with any of these permissions."""
+    return path.exists() and bool(path.stat().st_mode & bits)
 
 
-def remove_group_and_other_permissions(path: Path) -> None:
-    """Remove the permissions of group and others from an existing file."""
-    if is_open_to_group_or_others(path):
-        # Only a file's owner can change its mode; the check accounts.W004 reports such files.
+def remove_permissions(path: Path, bits: int) -> None:
+    """Remove these permissions from an existing file."""
+    if has_permissions(path, bits):
+        # Only a file's owner can change its mode; the checks accounts.W004 and analytics.W001 report such files.
         with suppress(PermissionError):
-            path.chmod(S_IMODE(path.stat().st_mode) & ~GROUP_AND_OTHERS)
-
-
-def is_open_to_others(path: Path) -> bool:
-    """Return whether every account of the machine has permissions. Those of a group were given on purpose."""
-    return path.exists() and bool(path.stat().st_mode & OTHERS)
-
-
-def remove_other_permissions(path: Path) -> None:
-    """Remove the permissions of accounts that are neither the owner nor in the group."""
-    if is_open_to_others(path):
-        with suppress(PermissionError):  # only a file's owner can change its mode
-            path.chmod(S_IMODE(path.stat().st_mode) & ~OTHERS)
+            path.chmod(S_IMODE(path.stat().st_mode) & ~bits)
 
 
 @contextmanager
@@ -65,7 +54,7 @@ def private_database(path: Path) -> None:
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     for file in files_of_database(path):
-        remove_group_and_other_permissions(file)
+        remove_permissions(file, GROUP_AND_OTHERS)
 
 
 def files_of_database(path: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from django.core.exceptions import ValidationError
 from pyarrow.fs import AwsStandardS3RetryStrategy, FileSelector, FileSystem, FileType, LocalFileSystem, S3FileSystem
 
 from analytics.archive.layout import NAMESPACE, archive_uri, is_remote, table_uri
-from kit.private_files import private_directory, remove_other_permissions
+from kit.private_files import OTHERS, private_directory, remove_permissions
 
 
 class Patience(NamedTuple):
@@ -121,7 +121,7 @@ def restrict_permissions() -> None:
         return
     folder = Path(path_from_uri(archive_uri()), NAMESPACE)
     for path in (folder, *folder.rglob("*")):
-        remove_other_permissions(path)
+        remove_permissions(path, OTHERS)
 
 
 def delete(uri: str) -> None:

@@ -10,14 +10,14 @@ from django.db import DatabaseError
 
 from analytics.archive.horizon import stored_horizon
 from analytics.archive.layout import is_remote
-from kit.private_files import is_open_to_others
+from kit.private_files import OTHERS, has_permissions
 
 PACKAGES = ("pyarrow", "pyiceberg", "sqlalchemy")
 
 
 @register(Tags.security, deploy=True)
 def archive_is_private(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    if is_remote() or not is_open_to_others(Path(settings.ARCHIVE_DIR)):
+    if is_remote() or not has_permissions(Path(settings.ARCHIVE_DIR), OTHERS):
         return []
     return [
         CheckWarning(

@@ -53,6 +53,7 @@ CONNECTIONS_PER_LOOK = 250  # connections per step of a sweep, about half a mill
 PROGRESS = 64 * 1024  # bytes that a slow client must read within SEND_SECONDS
 GRACE_SECONDS = 5  # lets the reader of a late body answer first
 WARN_SECONDS = 60.0
+SPARE_FILES = 256  # descriptors for databases, files and listening sockets
 
 
 class Wait(Enum):
@@ -196,11 +197,6 @@ def get_connections(state: ServerState) -> Connections:
     if state not in connections_by_server:
         connections_by_server[state] = Connections(state)
     return connections_by_server[state]
-
-
-logger = logging.getLogger(__name__)
-
-SPARE_FILES = 256  # descriptors for databases, files and listening sockets
 
 
 def connections_at_most(requested: int) -> int:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from stat import S_IMODE
 
-from kit.private_files import is_open_to_group_or_others
+from kit.private_files import GROUP_AND_OTHERS, has_permissions
 from launcher.testing import SETTINGS
 from run import ROOT
 
@@ -57,4 +57,4 @@ def test_a_database_that_was_open_to_all_is_closed_at_the_next_start_and_a_chose
 def test_any_right_of_others_is_open(tmp_path):
     for mode, is_open in ((0o700, False), (0o600, False), (0o750, True), (0o604, True)):
         tmp_path.chmod(mode)
-        assert is_open_to_group_or_others(tmp_path) == is_open
+        assert has_permissions(tmp_path, GROUP_AND_OTHERS) == is_open
