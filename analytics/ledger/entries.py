@@ -14,7 +14,7 @@ from analytics.models import LedgerEntry, RecentRevenue
 from analytics.recording.recorder_sqlite import add_to_revenue
 from kit.http.errors import ValidationFailed
 from kit.storage.by_database import by_database
-from kit.values.amounts import to_millionths
+from kit.values.decimals import to_millionths
 
 
 def add_entries(entries: Sequence[LedgerEntry]) -> None:

@@ -20,8 +20,8 @@ from analytics.wallets.rows import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values import ids
-from kit.values.amounts import from_millionths, to_millionths
 from kit.values.currencies import in_full
+from kit.values.decimals import from_millionths, to_millionths
 
 IS_REFUND = Q(type=EntryType.ADJUSTMENT, amount__lt=0)
 IS_POSITIVE = Q(type=EntryType.ADJUSTMENT, amount__gt=0)

@@ -10,8 +10,9 @@ from accounts.models import Account
 from analytics.models.usage import MONTHS, OfContent, OfRequester, Totals, add_counts
 from kit.storage.loading import QuicklyLoaded
 from kit.storage.references import Reference
-from kit.values.amounts import AmountField, TotalField, plain
+from kit.values.amounts import AmountField, TotalField
 from kit.values.currencies import in_full
+from kit.values.decimals import plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 

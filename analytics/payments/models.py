@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from accounts.plans.models import Account
 from kit.storage.references import Reference
-from kit.values.amounts import AmountField, plain
+from kit.values.amounts import AmountField
 from kit.values.currencies import in_full
+from kit.values.decimals import plain
 from kit.values.ids import IdField, decode
 from kit.values.timestamps import render_timestamp
 

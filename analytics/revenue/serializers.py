@@ -9,8 +9,8 @@ from analytics.revenue.report import Earner, RevenueReport
 from analytics.windows import Window
 from kit.rest.fields import Id
 from kit.rest.money import Amount
-from kit.values.amounts import render_amount
 from kit.values.currencies import round_half_even, round_to_minor_unit
+from kit.values.decimals import render_amount
 
 HUNDREDTH = Decimal("0.01")
 

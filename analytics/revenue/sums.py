@@ -28,7 +28,7 @@ from kit.storage.by_database import by_database
 from kit.storage.reading import use_memory
 from kit.storage.replica import reading_connection
 from kit.values import ids
-from kit.values.amounts import from_millionths
+from kit.values.decimals import from_millionths
 
 Sum = tuple[str, date, str, Decimal]  # licence type, day, currency, amount
 

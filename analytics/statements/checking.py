@@ -33,7 +33,8 @@ from analytics.wallets.events import next_notice
 from analytics.wallets.models import WalletEntryType
 from analytics.wallets.units import ACCESS
 from kit.storage.reading import read_snapshot
-from kit.values.amounts import AmountField, from_millionths, plain
+from kit.values.amounts import AmountField
+from kit.values.decimals import from_millionths, plain
 
 ZERO = Decimal(0)
 ONE_ACCESS = Decimal(1)

@@ -8,7 +8,7 @@ from analytics.statements.lines import lines_of, payments_of
 from analytics.statements.printing import PaymentRow, payment_rows
 from analytics.statements.serializers import StatementLineSerializer
 from kit.rest.export import CHUNK, Row, columns_of
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
 
 COLUMNS = [*columns_of(StatementLineSerializer), "balance"]

@@ -11,7 +11,7 @@ from kit.rest.fields import Choice, Id, Integer, Text, Timestamp
 from kit.rest.money import Amount
 from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 

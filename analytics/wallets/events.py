@@ -9,7 +9,7 @@ from accounts.events import recording
 from accounts.events.models import Event
 from accounts.events.recording import objects
 from analytics.wallets.models import Wallet
-from kit.values.amounts import MILLIONTH, render_amount
+from kit.values.decimals import MILLIONTH, render_amount
 
 LOW, EXHAUSTED, TOPPED_UP = "wallet.low", "wallet.exhausted", "wallet.topped_up"
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts.plans.models import Account
 from analytics.wallets.units import in_units
 from kit.storage.references import Reference
-from kit.values.amounts import AmountField, plain
+from kit.values.amounts import AmountField
 from kit.values.calendar import zone_named
+from kit.values.decimals import plain
 from kit.values.ids import IdField
 from kit.values.timestamps import render_timestamp
 

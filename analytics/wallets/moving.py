@@ -9,7 +9,7 @@ from analytics.wallets.models import Grant, Wallet, WalletEntryType
 from analytics.wallets.rows import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
-from kit.values.amounts import LARGEST, plain
+from kit.values.decimals import LARGEST, plain
 
 REFILL = (
     "refill_amount",

@@ -22,7 +22,7 @@ from kit.rest.fields import Array, Choice, ExternalId, FieldOptions, Id, Integer
 from kit.rest.money import Amount, Money
 from kit.rest.rows import RowSerializer, ShownRow
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import plain, render_amount
+from kit.values.decimals import plain, render_amount
 from kit.values.json_values import Rendered
 from kit.values.suggestions import MAX_SHOWN, did_you_mean
 from kit.values.timestamps import render_timestamp

@@ -22,7 +22,7 @@ from analytics.wallets.units import ACCESS, in_units
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values import ids
-from kit.values.amounts import LARGEST, plain
+from kit.values.decimals import LARGEST, plain
 from kit.values.json_values import Validated
 
 WHOLE = Decimal(1)

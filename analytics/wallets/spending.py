@@ -13,7 +13,7 @@ from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
 from analytics.wallets.rows import open_books, save_book
 from kit.storage import clocks
 from kit.values import ids
-from kit.values.amounts import from_millionths, plain, to_millionths
+from kit.values.decimals import from_millionths, plain, to_millionths
 from kit.values.timestamps import render_timestamp
 
 

@@ -36,7 +36,7 @@ from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text
 from kit.rest.money import decimal_text
 from kit.rest.resources import find
 from kit.values import ids
-from kit.values.amounts import MILLIONTH, parse_amount
+from kit.values.decimals import MILLIONTH, parse_amount
 from kit.values.json_values import Rendered
 
 

@@ -14,8 +14,8 @@ from rest_framework import serializers
 
 from kit.rest.fields import FieldOptions, ParsedField
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import LARGEST, PLACES, parse_amount, render_amount
 from kit.values.currencies import CURRENCIES, parse_currency
+from kit.values.decimals import LARGEST, PLACES, parse_amount, render_amount
 
 
 class Amount(serializers.Field):

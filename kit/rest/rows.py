@@ -12,7 +12,7 @@ from rest_framework.serializers import Field, Serializer
 from kit.rest.fields import Choice, Timestamp
 from kit.rest.money import Amount
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp
 

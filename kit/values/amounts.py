@@ -6,33 +6,7 @@ from typing import TYPE_CHECKING, SupportsInt
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from kit.values.decimals import (
-    EXACT,
-    LARGEST,
-    MILLIONTH,
-    PLACES,
-    WIDE,
-    from_millionths,
-    parse_amount,
-    plain,
-    render_amount,
-    to_millionths,
-)
-
-__all__ = [
-    "EXACT",
-    "LARGEST",
-    "MILLIONTH",
-    "PLACES",
-    "WIDE",
-    "AmountField",
-    "TotalField",
-    "from_millionths",
-    "parse_amount",
-    "plain",
-    "render_amount",
-    "to_millionths",
-]
+from kit.values.decimals import from_millionths, to_millionths
 
 
 class AmountField(models.BigIntegerField):

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from kit.values.amounts import from_millionths
 from kit.values.currencies import in_full
+from kit.values.decimals import from_millionths
 from licensing.access.deciding import Answer
 from licensing.access.rendering import present
 from licensing.policies.condition_values import ConditionKind

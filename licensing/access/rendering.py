@@ -12,7 +12,7 @@ from analytics.models import AccessEvent
 from kit.hot_settings import hot_setting
 from kit.http.errors import ApiError
 from kit.http.rendering import render_json
-from kit.values.amounts import from_millionths, render_amount
+from kit.values.decimals import from_millionths, render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer, SharedDecision

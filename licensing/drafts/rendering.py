@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from kit.values import ids
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.drafts.replay import Change, ChangeCounts, most_changed

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kit.bounded_cache import BoundedCache
 from kit.values import ids
-from kit.values.amounts import to_millionths
+from kit.values.decimals import to_millionths
 from licensing.clients.models import LicenseClient
 from licensing.licenses.license_index import LicenseIndex
 from licensing.licenses.models import License, LicenseStatus

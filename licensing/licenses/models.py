@@ -8,7 +8,8 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Account
-from kit.values.amounts import AmountField, plain
+from kit.values.amounts import AmountField
+from kit.values.decimals import plain
 from kit.values.ids import IdField
 from kit.values.numbers import NumbersOfTheApi
 from kit.values.timestamps import render_timestamp

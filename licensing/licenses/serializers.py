@@ -13,7 +13,7 @@ from kit.rest.metadata import FreeMetadata
 from kit.rest.money import Amount, Currency, Money
 from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.json_values import Rendered
 from licensing.licenses.models import FeeEvery, License
 

@@ -23,8 +23,8 @@ from unfold.widgets import (
 
 from kit.http.errors import InvalidRequest
 from kit.http.parsing import check_values, parse_value
-from kit.values.amounts import plain
 from kit.values.currencies import CURRENCIES
+from kit.values.decimals import plain
 from kit.values.timestamps import render_timestamp
 from operators.base.typed_numbers import AMBIGUOUS_NUMBER, editable_amount, normalise_decimal
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from django import forms
 
-from kit.values.amounts import plain
+from kit.values.decimals import plain
 
 AMBIGUOUS_NUMBER = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:,\d{3}){2,})")

@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import TextFilter
 from analytics.models import AccessEvent, BalanceChange
 from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.units import in_units
-from kit.values.amounts import render_amount
+from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester

@@ -12,8 +12,8 @@ from analytics.wallets import services
 from analytics.wallets.models import RefillPeriod
 from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS, in_units
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from kit.values.decimals import plain
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License

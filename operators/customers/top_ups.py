@@ -17,8 +17,8 @@ from analytics.wallets.serializers import GrantSerializer
 from analytics.wallets.units import ACCESS, UNITS, in_units
 from kit.storage.reading import stored_now
 from kit.values import ids
-from kit.values.amounts import plain
 from kit.values.currencies import in_full
+from kit.values.decimals import plain
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import (

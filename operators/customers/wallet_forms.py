@@ -8,7 +8,7 @@ from django import forms
 
 from analytics.wallets.models import RefillPeriod, Wallet
 from analytics.wallets.units import ACCESS, UNITS
-from kit.values.amounts import plain
+from kit.values.decimals import plain
 from operators.base.fields import AmountField, Values, choice_field, text_field
 from operators.base.mixins import ServiceForm
 

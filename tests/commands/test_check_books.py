@@ -9,7 +9,7 @@ from django.db import transaction
 from analytics.models import ClosedStatement, Grant, LedgerEntry, TierRevenue, Wallet, WalletEntry
 from analytics.rollups.roll_up import roll_up
 from analytics.statements.closing import close_due
-from kit.values.amounts import plain
+from kit.values.decimals import plain
 from tests import factories, ledger
 from tests.clock import clock  # noqa: F401 - a fixture
 from tests.commands.calling import ended, printed

@@ -10,9 +10,17 @@ from rest_framework.exceptions import ValidationError
 from kit.http.parsing import parse_object
 from kit.http.rendering import render_json
 from kit.rest.money import Amount, Money
-from kit.values.amounts import LARGEST, PLACES, from_millionths, parse_amount, render_amount, to_millionths
 from kit.values.currencies import CURRENCIES, round_to_minor_unit
-from kit.values.decimals import plain, plain_millionths
+from kit.values.decimals import (
+    LARGEST,
+    PLACES,
+    from_millionths,
+    parse_amount,
+    plain,
+    plain_millionths,
+    render_amount,
+    to_millionths,
+)
 from tests import factories
 
 

@@ -21,8 +21,8 @@ from analytics.revenue.report import change_percent
 from analytics.revenue.serializers import HUNDREDTH
 from analytics.windows import MICROSECOND, PERIODS, Window, end_of_day, start_of_period
 from kit.http.errors import InvalidRequest
-from kit.values.amounts import WIDE
 from kit.values.calendar import Months, first_of_month
+from kit.values.decimals import WIDE
 from licensing.policies.decision import Reason
 from operators.base.figures.charts import share
 from operators.base.links import Option, list_url
