@@ -2,13 +2,10 @@
 
 from rest_framework import serializers
 
-from accounts.events.models import Event
 from accounts.events.types import TYPES
-from accounts.webhooks.recovery import Recovery
 from kit.rest.fields import Boolean, Choice, Id, Timestamp
+from kit.rest.rows import ShownRow
 from kit.rest.serializers import StrictSerializer
-from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 
 
 class RecoverySerializer(StrictSerializer):
@@ -24,13 +21,17 @@ class RecoverySerializer(StrictSerializer):
     dryRun = Boolean(required=False, help_text="Report the events without sending them. Default: false.")
 
 
-class RecoveredEventSerializer(serializers.Serializer):
+class RecoveredEventSerializer(ShownRow):
+    """The first or the last of the events that are sent again."""
+
     id = Id("evt")
     type = Choice(choices=[event_type.name for event_type in TYPES])
     created = Timestamp()
 
 
-class RecoveredSerializer(serializers.Serializer):
+class RecoveredSerializer(ShownRow):
+    """What a recovery sends again."""
+
     object = Choice(choices=["webhook_recovery"])
     webhookId = Id("we", help_text="The webhook endpoint.")
     since = Timestamp(
@@ -42,19 +43,4 @@ class RecoveredSerializer(serializers.Serializer):
     firstEvent = RecoveredEventSerializer(allow_null=True, help_text="The oldest event; null if there are none.")
     lastEvent = RecoveredEventSerializer(allow_null=True, help_text="The newest event; null if there are none.")
 
-    def to_representation(self, recovery: Recovery) -> Rendered:
-        return {
-            "object": "webhook_recovery",
-            "webhookId": recovery.endpoint.pk,
-            "since": render_timestamp(recovery.since),
-            "dryRun": recovery.is_preview,
-            "events": recovery.events,
-            "firstEvent": event_heading(recovery.first),
-            "lastEvent": event_heading(recovery.last),
-        }
-
-
-def event_heading(event: Event | None) -> Rendered | None:
-    if event is None:
-        return None
-    return {"id": event.pk, "type": event.type, "created": render_timestamp(event.created)}
+    attributes = {"webhookId": "endpoint.pk", "dryRun": "is_preview", "firstEvent": "first", "lastEvent": "last"}

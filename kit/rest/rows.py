@@ -7,7 +7,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from rest_framework.serializers import Field, Serializer
+from rest_framework.serializers import Field, ListSerializer, Serializer
 
 from kit.rest.fields import Choice, Timestamp
 from kit.rest.money import Amount
@@ -24,10 +24,12 @@ class ShownRow(Serializer):
     """Shows in each field the row's attribute with the field's name in snake case.
 
     `attributes` names other ones; `requester.name` is null for a row without a requester. A method such as
-    `show_refill` shows a field that no attribute has. An amount that cannot be null is 0 where the row has none.
+    `show_refill` shows a field that no attribute has. An amount that cannot be null is 0 where the row has none. The
+    fields in `beside_row` are added by `to_representation`. Nested rows are shown by their own serializers.
     """
 
     attributes: ClassVar[Mapping[str, str]] = {}
+    beside_row: ClassVar[frozenset[str]] = frozenset()
     owned: ClassVar[frozenset[str]] = frozenset()
     shown_once: ClassVar[frozenset[str]] = frozenset()
 
@@ -43,7 +45,7 @@ class RowSerializer(ShownRow, StrictSerializer):
 def readers(serializer: type[ShownRow]) -> list[tuple[str, Reader]]:
     """Return how to read each field, in the order in which the serializer and its bases declare them."""
     fields: Mapping[str, Field] = serializer._declared_fields
-    hidden = serializer.owned | serializer.shown_once
+    hidden = serializer.owned | serializer.shown_once | serializer.beside_row
     named_readers: dict[str, Reader] = {}
     for base in reversed(serializer.__mro__):  # DRF puts the fields of a subclass first
         for name in getattr(base, "_declared_fields", ()):
@@ -73,6 +75,11 @@ def find_converter(field: Field) -> Callable[[Any], object] | None:
         return render_timestamp
     if isinstance(field, Amount):
         return render_nullable if field.allow_null else render_or_zero
+    if isinstance(field, ShownRow):
+        return lambda row: None if row is None else field.to_representation(row)
+    if isinstance(field, ListSerializer) and isinstance(field.child, ShownRow):
+        show = field.child.to_representation
+        return lambda rows: list(map(show, rows))
     return None
 
 

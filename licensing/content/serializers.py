@@ -10,11 +10,11 @@ from kit.http.rendering import render_json
 from kit.rest.bulk import ALONE, STATUSES, ErrorShown, IndexedSerializer, RowsField
 from kit.rest.fields import Choice, Date, ExternalId, Id, Integer, Text, Texts, Timestamp, Url
 from kit.rest.metadata import validate_entry
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
 from kit.values.metadata import MAX_KEYS
 from kit.values.suggestions import shown, such_as
-from kit.values.timestamps import render_timestamp
 from licensing.content.metadata import (
     ATTRIBUTES,
     MAX_TEXTS,
@@ -78,7 +78,7 @@ class StatsSerializer(serializers.Serializer):
     deniedRequests = serializers.IntegerField(min_value=0)
 
 
-class ContentSerializer(StrictSerializer):
+class ContentSerializer(RowSerializer):
     """A publisher's content item, as the API shows and accepts it."""
 
     id = Id("cnt", read_only=True)
@@ -101,24 +101,11 @@ class ContentSerializer(StrictSerializer):
     updated = Timestamp(read_only=True)
 
     cleared = {"tags": []}
-    sometimes = beside_state = frozenset({"policy", "stats"})
+    sometimes = beside_state = beside_row = frozenset({"policy", "stats"})
     growing = frozenset({"stats"})
 
     def to_representation(self, item: Content) -> Rendered:
-        body = {
-            "id": item.pk,
-            "object": "content",
-            "externalId": item.external_id,
-            "title": item.title,
-            "type": item.type,
-            "source": item.source,
-            "policyId": item.policy_id,
-            "metadata": item.metadata,
-            "tags": item.tags,
-            "status": item.status,
-            "created": render_timestamp(item.created),
-            "updated": render_timestamp(item.updated),
-        }
+        body = super().to_representation(item)
         if "policy" in self.context.get("expand", ()):
             body["policy"] = self.embedded(item.policy) if item.policy else None
         if "stats" in self.context:

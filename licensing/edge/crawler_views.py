@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice
-from kit.values.json_values import Rendered
+from kit.rest.rows import ShownRow
 from licensing.crawler_classes import CLASSES
 from licensing.edge.crawlers import Crawler, CrawlerKind, Fact
 from licensing.edge.current_crawlers import current_table
@@ -18,7 +18,7 @@ FACTS = list(get_args(Fact))
 KINDS = list(get_args(CrawlerKind))
 
 
-class EvidenceSerializer(serializers.Serializer):
+class EvidenceSerializer(ShownRow):
     """A source that states facts of a crawler."""
 
     facts = serializers.ListField(child=Choice(choices=FACTS), help_text="The fields that the source states.")
@@ -26,7 +26,7 @@ class EvidenceSerializer(serializers.Serializer):
     date = serializers.DateField(help_text="The day on which the source stated them.")
 
 
-class CrawlerSerializer(serializers.Serializer):
+class CrawlerSerializer(ShownRow):
     """A known crawler, recognised by its User-Agent and verified by address, reverse DNS or signature."""
 
     object = Choice(choices=["crawler"])
@@ -64,26 +64,10 @@ class CrawlerSerializer(serializers.Serializer):
         allow_null=True, help_text="The host that publishes the crawler's signing keys."
     )
 
-    def to_representation(self, crawler: Crawler) -> Rendered:
-        return {
-            "object": "crawler",
-            "name": crawler.name,
-            "crawlerClass": crawler.crawler_class,
-            "operator": crawler.operator,
-            "kind": crawler.kind,
-            "userAgent": crawler.user_agent,
-            "robotsToken": crawler.product_token,
-            "requesterId": f"crawler:{crawler.key}",
-            "addresses": list(crawler.addresses),
-            "hosts": list(crawler.hosts),
-            "sources": list(crawler.all_sources),
-            "addressLists": list(crawler.address_lists),
-            "evidence": [
-                {"facts": list(statement.facts), "url": statement.url, "date": statement.date.isoformat()}
-                for statement in crawler.evidence
-            ],
-            "signatureAgent": crawler.signature_agent,
-        }
+    attributes = {"robotsToken": "product_token", "sources": "all_sources"}
+
+    def show_requester_id(self, crawler: Crawler) -> str:
+        return f"crawler:{crawler.key}"
 
 
 @extend_schema_serializer(many=False)

@@ -3,15 +3,13 @@
 from rest_framework import serializers
 
 from kit.rest.fields import Array, Choice, Timestamp, Url
-from kit.rest.serializers import StrictSerializer
-from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
+from kit.rest.rows import RowSerializer
 from licensing.portal.models import PortalSession
 
 LICENSES, WALLETS, STATEMENTS = SCOPES = ("licenses", "wallets", "statements")
 
 
-class PortalSessionSerializer(StrictSerializer):
+class PortalSessionSerializer(RowSerializer):
     """A link with which a requester reads its own licences, credit and statements."""
 
     object = Choice(choices=["portal_session"], read_only=True)
@@ -31,12 +29,7 @@ class PortalSessionSerializer(StrictSerializer):
     url = serializers.CharField(read_only=True, help_text="The link. Anyone who has it can open the portal, once.")
     expiresAt = Timestamp(read_only=True, help_text="When the link ends. A session lasts 24 hours.")
 
-    def to_representation(self, session: PortalSession) -> Rendered:
-        return {
-            "object": "portal_session",
-            "requesterId": session.requester.requester_id,
-            "scopes": session.scopes,
-            "returnUrl": session.return_url,
-            "url": self.context["url"],
-            "expiresAt": render_timestamp(session.expires_at),
-        }
+    attributes = {"requesterId": "requester.requester_id"}
+
+    def show_url(self, session: PortalSession) -> str:
+        return str(self.context["url"])

@@ -4,9 +4,9 @@ from rest_framework import serializers
 
 from kit.rest.fields import Choice, Email, Text, Timestamp
 from kit.rest.metadata import FreeMetadata
+from kit.rest.rows import RowSerializer
 from kit.rest.serializers import StrictSerializer
 from kit.values.json_values import Rendered
-from kit.values.timestamps import render_timestamp
 from licensing.requesters.models import Requester
 
 MAX_NOTES = 5_000
@@ -20,7 +20,7 @@ class RequesterStatsSerializer(serializers.Serializer):
     lastSeenAt = Timestamp(allow_null=True, help_text="Time of the latest decision; null if there is none.")
 
 
-class RequesterProfileSerializer(StrictSerializer):
+class RequesterProfileSerializer(RowSerializer):
     """Whoever decisions are about: a customer, an organisation, a reader or a crawler, by your own id."""
 
     id = Text(max_length=255, source="requester_id", help_text="Your own id. It cannot be changed.")
@@ -34,20 +34,13 @@ class RequesterProfileSerializer(StrictSerializer):
     updated = Timestamp(read_only=True, allow_null=True, help_text="Null until the first change.")
     stats = RequesterStatsSerializer(read_only=True, help_text="Only in replies about a single requester.")
 
-    sometimes = frozenset({"mergedInto", "stats"})
+    sometimes = beside_row = frozenset({"mergedInto", "stats"})
     growing = beside_state = frozenset({"stats"})
 
+    attributes = {"id": "requester_id"}
+
     def to_representation(self, requester: Requester) -> Rendered:
-        body: Rendered = {
-            "id": requester.requester_id,
-            "object": "requester",
-            "name": requester.name,
-            "email": requester.email,
-            "notes": requester.notes,
-            "metadata": requester.metadata,
-            "created": render_timestamp(requester.created),
-            "updated": render_timestamp(requester.updated),
-        }
+        body = super().to_representation(requester)
         if requester.merged_into is not None:
             body["mergedInto"] = requester.merged_into.requester_id
         return body | ({"stats": self.context["stats"]} if "stats" in self.context else {})
