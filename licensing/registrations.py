@@ -7,17 +7,15 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 
 from accounts.events import deadlines
-from accounts.events.recording import register
+from accounts.events.recording import register, register_plain
 from accounts.limits.events import read_names_by
 from accounts.plans.services import time_zone_changed
 from accounts.webhooks.serializers import reasons_for_denials
 from analytics.archive.redaction import redact_facts_by
 from analytics.events.retention import before_removal
 from analytics.ledger import due
-from licensing.content.examples import CONTENT
+from licensing.content.examples import CONTENT, CONTENT_IMPORT
 from licensing.content.serializers import ContentSerializer
-from licensing.imports.examples import IMPORT
-from licensing.imports.importer import ImportSerializer
 from licensing.licenses.examples import LICENSE
 from licensing.licenses.fees import book_due_fees, move_fees_to_zone
 from licensing.licenses.models import License, LicenseStatus
@@ -43,7 +41,7 @@ register("content", ContentSerializer(), CONTENT)
 register("policy", PolicySerializer(), POLICY)
 register("requester", RequesterProfileSerializer(), REQUESTER)
 register("license", LicenseSerializer(), LICENSE, former_terms)
-register("content_import", ImportSerializer(), IMPORT)
+register_plain("content_import", CONTENT_IMPORT)
 
 
 def find_ending_licenses(after: datetime, until: datetime) -> QuerySet[License]:

@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db import reset_queries, transaction
 from django.utils import timezone
-from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from accounts.events import recording
@@ -21,7 +20,7 @@ from kit.http.field_errors import first_error
 from kit.http.parsing import check_values, message_for
 from kit.rest.bulk import Row
 from kit.values import ids
-from kit.values.json_values import JsonObject, Rendered
+from kit.values.json_values import JsonObject
 from kit.values.timestamps import render_timestamp
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import linked_policy
@@ -48,30 +47,6 @@ class ImportTotals:
     @property
     def rows(self) -> int:
         return sum(asdict(self).values())
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedImport:
-    """A finished import, as its event shows it."""
-
-    pk: str
-    tally: ImportTotals
-    started: datetime
-    finished: datetime
-
-
-class ImportSerializer(serializers.BaseSerializer):
-    """The payload of the `import.finished` event: row counts and times."""
-
-    def to_representation(self, run: FinishedImport) -> Rendered:
-        return {
-            "id": run.pk,
-            "object": "content_import",
-            **asdict(run.tally),
-            "rows": run.tally.rows,
-            "started": render_timestamp(run.started),
-            "finished": render_timestamp(run.finished),
-        }
 
 
 @dataclass(slots=True)
@@ -188,9 +163,16 @@ class Import:
 
     @transaction.atomic
     def write_finished_event(self, started: datetime) -> None:
-        finished = FinishedImport(ids.new_id("imp"), self.tally, started, timezone.now())
-        body = ImportSerializer().to_representation(finished)
-        recording.write_events([recording.build(self.account_id, "import.finished", finished.pk, body)])
+        import_id = ids.new_id("imp")
+        body = {
+            "id": import_id,
+            "object": "content_import",
+            **asdict(self.tally),
+            "rows": self.tally.rows,
+            "started": render_timestamp(started),
+            "finished": render_timestamp(timezone.now()),
+        }
+        recording.write_events([recording.build(self.account_id, "import.finished", import_id, body)])
 
     # --- Batch by batch ------------------------------------------------------------------------------------
 
