@@ -1,7 +1,6 @@
 """The pages of the portal. They work without the admin, and need no script."""
 
 from collections.abc import Callable
-from datetime import datetime
 from functools import wraps
 
 from django.db.models import QuerySet
@@ -10,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
-from msgspec import Struct
 
 from analytics.ledger.due import book_due
 from analytics.models import Statement, Wallet
@@ -36,26 +34,6 @@ HEADERS = {
     "X-Robots-Tag": "noindex",
 }
 Page = Callable[..., HttpResponse]
-
-
-class LicenseRow(Struct, frozen=True):
-    license_type: str
-    state: str
-    starts_at: datetime
-    expires_at: datetime | None
-    prices: list[str]
-
-
-class WalletRow(Struct, frozen=True):
-    available: str
-    next_refill_at: datetime | None
-
-
-class StatementRow(Struct, frozen=True):
-    id: str
-    month: str
-    closing: str
-    status: str
 
 
 def with_headers(view: Page) -> Page:
@@ -123,16 +101,21 @@ def overview(request: HttpRequest, session: PortalSession) -> HttpResponse:
     book_due(session.account_id)
     context: dict[str, object] = {"session": session, "zone": session.account.zone}
     if LICENSES in session.scopes:
-        context["licenses"] = [license_row(license_, now) for license_ in license_rows(session)]
+        licenses = License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MAX_LICENSES]
+        context["licenses"] = [
+            {"license": one, "state": one.state(now), "prices": prices_in_full(one)} for one in licenses
+        ]
     if WALLETS in session.scopes:
         wallets = Wallet.objects.filter(requester=session.requester).order_by("created", "pk")
         context["wallets"] = [
-            WalletRow(in_units(book.wallet.available, book.wallet.unit), book.wallet.next_refill_at)
+            {"wallet": book.wallet, "available": in_units(book.wallet.available, book.wallet.unit)}
             for book in as_of(wallets, now)
         ]
     if STATEMENTS in session.scopes:
         newest = statement_rows(session).order_by("-month", "currency")[:MAX_STATEMENTS]
-        context["statements"] = [statement_row(statement) for statement in newest]
+        context["statements"] = [
+            {"statement": one, "closing": in_units(one.closing_balance, one.currency)} for one in newest
+        ]
     return render(request, "licensing/portal.html", context)
 
 
@@ -161,15 +144,11 @@ def end(request: HttpRequest, session: PortalSession) -> HttpResponse:
     return response
 
 
-def license_rows(session: PortalSession) -> QuerySet[License]:
-    return License.objects.filter(requester=session.requester).order_by("-starts_at", "-pk")[:MAX_LICENSES]
-
-
 def statement_rows(session: PortalSession) -> QuerySet[Statement]:
     return Statement.objects.filter(account=session.account_id, requester=session.requester)
 
 
-def license_row(license_: License, now: datetime) -> LicenseRow:
+def prices_in_full(license_: License) -> list[str]:
     prices = []
     if license_.price_amount is not None and license_.price_currency:
         prices.append(in_full(license_.price_amount, license_.price_currency))
@@ -177,9 +156,4 @@ def license_row(license_: License, now: datetime) -> LicenseRow:
         prices.append(f"{in_full(license_.fee_amount, license_.fee_currency)} every {license_.fee_every}")
     if license_.access_amount is not None and license_.access_currency:
         prices.append(f"{in_full(license_.access_amount, license_.access_currency)} for each access")
-    return LicenseRow(license_.license_type, license_.state(now), license_.starts_at, license_.expires_at, prices)
-
-
-def statement_row(statement: Statement) -> StatementRow:
-    closing = in_units(statement.closing_balance, statement.currency)
-    return StatementRow(statement.pk, f"{statement.month:%Y-%m}", closing, statement.status)
+    return prices
