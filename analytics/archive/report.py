@@ -1,7 +1,6 @@
 """Usage of all accounts, computed from the archive by an engine that speaks Spark Connect."""
 
 import socket
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pyspark.errors import PySparkException
@@ -12,29 +11,17 @@ from analytics.archive.layout import table_uri
 from analytics.archive.store import ArchiveError
 
 PORT = 15002  # of Spark Connect
+COLUMNS = ("account", "name", "month", "requests", "allowed", "denied", "requesters")
 DECISIONS_BY_MONTH_SQL = """
 SELECT account, date_format(month, 'yyyy-MM') AS month, count(*) AS requests, count_if(allowed) AS allowed,
-  count(DISTINCT requester) AS requesters
+  count_if(NOT allowed) AS denied, count(DISTINCT requester) AS requesters
 FROM {decisions} WHERE month >= make_date(:year, 1, 1) AND month < make_date(:year + 1, 1, 1)
 GROUP BY account, month ORDER BY account, month
 """
 
 
-@dataclass(frozen=True)
-class AccountMonthUsage:
-    """The requests of an account's requesters in a month, as `GET /v1/analytics/usage` counts them."""
-
-    account: str
-    name: str
-    month: str  # 2026-01
-    requests: int
-    allowed: int
-    denied: int
-    requesters: int
-
-
-def report_usage(engine: str, year: int) -> list[AccountMonthUsage]:
-    """Return the months of all accounts that are archived, by account and month.
+def report_usage(engine: str, year: int) -> list[dict[str, object]]:
+    """Return the months of all accounts that are archived, by account and month, as `GET /v1/analytics/usage` counts.
 
     `engine` is a Spark Connect address such as sc://host:15002; its workers read ARCHIVE_DIR under the same path, or
     from S3. Raises ArchiveError.
@@ -50,18 +37,7 @@ def report_usage(engine: str, year: int) -> list[AccountMonthUsage]:
             session.stop()  # an open one keeps the process from ending while the engine does not answer
     except PySparkException as error:
         raise ArchiveError(f"{engine} did not compute the report: {error}") from None
-    return [
-        AccountMonthUsage(
-            account=row.account,
-            name=names.get(row.account, ""),
-            month=row.month,
-            requests=row.requests,
-            allowed=row.allowed,
-            denied=row.requests - row.allowed,
-            requesters=row.requesters,
-        )
-        for row in rows
-    ]
+    return [{"account": row.account, "name": names.get(row.account, ""), **row.asDict()} for row in rows]
 
 
 def check_reachable(engine: str) -> None:

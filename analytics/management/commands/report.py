@@ -1,5 +1,4 @@
 import csv
-from dataclasses import asdict, fields
 from io import StringIO
 
 from django.core.management.base import CommandError, CommandParser
@@ -20,12 +19,12 @@ class Command(ServiceCommand):
 
     def perform(self, *, engine: str, year: int, **_: object) -> tuple[str, dict[str, object]]:
         try:
-            from analytics.archive.report import AccountMonthUsage, report_usage  # noqa: PLC0415 - not always there
+            from analytics.archive.report import COLUMNS, report_usage  # noqa: PLC0415 - not always there
         except ModuleNotFoundError as error:
             raise CommandError(f"{error}. docs/guides/archive.md says what to install.") from None
-        rows = [asdict(month) for month in report_usage(engine, year)]
+        rows = report_usage(engine, year)
         table = StringIO()
-        writer = csv.DictWriter(table, [field.name for field in fields(AccountMonthUsage)], lineterminator="\n")
+        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return table.getvalue().rstrip(), {"data": rows}
