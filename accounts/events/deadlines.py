@@ -4,7 +4,7 @@ No request writes these; the webhook worker looks for them every few minutes. A 
 and expiry, keeps processes from announcing it twice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +17,7 @@ from accounts.events.models import EndNotice
 from accounts.events.recording import objects
 from kit.storage.clocks import watch
 from kit.storage.postgresql.advisory_locks import try_to_lock_name
-from kit.storage.reading import stored_now
+from kit.storage.reading import in_chunks, stored_now
 from kit.storage.sqlite_turns import turn_to_write
 
 RUN_INTERVAL = timedelta(minutes=5)
@@ -91,19 +91,12 @@ def write_due_events(deadline: Deadline) -> int:
     with turn_to_write(), transaction.atomic():
         if not try_to_lock_name(LOCK):  # another process writes them
             return 0
-        rows = kind.find_ending(now + deadline.until, now + deadline.lead).order_by("pk")
-        for chunk in read_in_chunks(rows):
+        rows = kind.find_ending(now + deadline.until, now + deadline.lead)
+        for chunk in in_chunks(rows, CHUNK_ROWS):
             # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, kind.creation_field) <= row.expires_at - deadline.lead]
             count += write_events(deadline, due, kind.refresh)
     return count
-
-
-def read_in_chunks(rows: Rows) -> Iterator[list[ExpiringResource]]:
-    remaining = rows
-    while chunk := list(remaining[:CHUNK_ROWS]):
-        yield chunk
-        remaining = rows.filter(pk__gt=chunk[-1].pk)
 
 
 def write_events(deadline: Deadline, rows: list[ExpiringResource], refresh: Refresh) -> int:

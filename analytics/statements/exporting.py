@@ -8,6 +8,7 @@ from analytics.statements.lines import lines_of, payments_of
 from analytics.statements.printing import PaymentRow, payment_rows
 from analytics.statements.serializers import StatementLineSerializer
 from kit.rest.export import CHUNK, Row, columns_of
+from kit.storage.reading import in_chunks
 from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
 
@@ -33,10 +34,8 @@ def amount_chunks(statement: Statement) -> Iterator[Iterable[tuple[Decimal, Row]
         return
     yield [(statement.opening, {"type": "opening", "currency": statement.currency})]
     serializer = StatementLineSerializer()
-    lines = remaining = lines_of(statement).order_by("pk")
-    while rows := list(remaining[:CHUNK]):
-        yield [(line.amount, serializer.to_representation(line)) for line in rows]
-        remaining = lines.filter(pk__gt=rows[-1].pk)
+    for lines in in_chunks(lines_of(statement), CHUNK):
+        yield [(line.amount, serializer.to_representation(line)) for line in lines]
     settlements = payments_of(statement).filter(grant=None).order_by("created", "pk")  # not for credit
     yield [payment_row(row) for payment in settlements for row in payment_rows(payment, statement)]
 

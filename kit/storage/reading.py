@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.db import connection as primary
 from django.db import transaction
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from kit.storage.replica import reading_connection
@@ -21,6 +22,18 @@ IN_MEMORY: ContextVar[str] = ContextVar("in_memory", default="")  # the alias wh
 # A merge join would first sort a year's rows by day, on disk.
 IN_MEMORY_SETTINGS = """SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true),
   set_config('enable_mergejoin', 'off', true)"""
+
+
+M = TypeVar("M", bound=Model)
+
+
+def in_chunks(rows: QuerySet[M], size: int) -> Iterator[list[M]]:
+    """Yield the rows in the order of their keys, `size` of them by each query."""
+    ordered = rows.order_by("pk")
+    remaining = ordered
+    while chunk := list(remaining[:size]):
+        yield chunk
+        remaining = ordered.filter(pk__gt=chunk[-1].pk)
 
 
 def committed_until(now: datetime) -> datetime:

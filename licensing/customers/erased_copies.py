@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC
+from itertools import chain
 from typing import TypeVar, cast
 
 import orjson
@@ -23,6 +24,7 @@ from analytics.archive.changes import note_erasure
 from analytics.models import AccessEvent, ClosedLine, LedgerEntry, Payment
 from analytics.usage.subject_usage import months_with_decisions
 from kit.storage.loading import prepare
+from kit.storage.reading import in_chunks
 from kit.storage.sqlite_turns import others_wait, part_of_a_write, rows_at_a_time
 from licensing.clients.models import LicenseClient
 from licensing.customers import history
@@ -208,9 +210,5 @@ def read_keys(rows: QuerySet[Row]) -> Iterator[list[object]]:
 
 
 def read_in_chunks(rows: QuerySet[Row]) -> Iterator[Row]:
-    """Yield the rows in key order, reading `ROWS` at a time."""
-    ordered = rows.order_by("pk")
-    remaining = ordered
-    while some := list(remaining[:ROWS]):
-        yield from some
-        remaining = ordered.filter(pk__gt=some[-1].pk)
+    """Return the rows in key order, reading `ROWS` at a time."""
+    return chain.from_iterable(in_chunks(rows, ROWS))

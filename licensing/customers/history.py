@@ -5,7 +5,7 @@ upgrade without stopping is over, and a job moves their history. An erasure befo
 the customer. Will be removed one release later.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from django.db.models import QuerySet
@@ -15,6 +15,7 @@ from accounts.events.models import ABOUT_CUSTOMERS, Event
 from accounts.models import Account, AuditEntry
 from accounts.people import PERSONAL, HistoryRow, People, Person, conceal, find_people
 from analytics.models import Payment, Wallet
+from kit.storage.reading import in_chunks
 from kit.storage.sqlite_turns import part_of_a_write
 from licensing.clients.models import LicenseClient
 from licensing.licenses.models import License
@@ -28,7 +29,7 @@ POSSESSIONS = {"license": License, "license_client": LicenseClient, "wallet": Wa
 def unsealed_history(account_id: str) -> list[QuerySet[HistoryRow]]:
     entries = AuditEntry._base_manager.filter(resource_type__in=[*PERSONAL, "event"])
     events = Event._base_manager.filter(type__in=ABOUT_CUSTOMERS)
-    return [rows.filter(account_id=account_id, sealed=None).order_by("pk") for rows in (entries, events)]
+    return [rows.filter(account_id=account_id, sealed=None) for rows in (entries, events)]
 
 
 def move_history() -> int:
@@ -37,7 +38,8 @@ def move_history() -> int:
     for account_id in Account.objects.values_list("pk", flat=True):
         Account.objects.filter(pk=account_id, seals_history=False).update(seals_history=True)
         for rows in unsealed_history(account_id):
-            for chunk in read_in_chunks(rows):
+            for chunk in in_chunks(rows, CHUNK):
+                set_owners(chunk)
                 moved += store_references(chunk, find_people)
     return moved
 
@@ -57,7 +59,8 @@ def drop_former_history(people: Sequence[Requester]) -> None:
     ids = {id for _, id in erased}
     possessions: set[str] = set()
     for rows in unsealed_history(account_id):
-        for chunk in read_in_chunks(rows):
+        for chunk in in_chunks(rows, CHUNK):
+            set_owners(chunk)
             store_references([row for row in chunk if is_about_one_of(row, ids, possessions)], find)
 
 
@@ -81,14 +84,6 @@ def is_about_one_of(row: HistoryRow, ids: set[str], possessions: set[str]) -> bo
     named: set[object] = set()
     row.remainder(named.add)
     return not named.isdisjoint(ids)
-
-
-def read_in_chunks(rows: QuerySet[HistoryRow]) -> Iterator[list[HistoryRow]]:
-    remaining = rows
-    while chunk := list(remaining[:CHUNK]):
-        set_owners(chunk)
-        yield chunk
-        remaining = rows.filter(pk__gt=chunk[-1].pk)
 
 
 def set_owners(rows: Sequence[HistoryRow]) -> None:
