@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import uniform
-from typing import TypedDict
 
 from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q
@@ -55,15 +54,6 @@ class ClaimedDelivery:
     def ends_within(self, seconds: float) -> bool:
         """Whether the lease ends within this time."""
         return timezone.now() + timedelta(seconds=seconds) >= self.lease
-
-
-class Outcome(TypedDict, total=False):
-    """The fields that a reply, or its absence, adds to a Result."""
-
-    status: int
-    error: str
-    reply: str
-    retry_after: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from time import perf_counter
-from typing import Unpack
 
 from cryptography.fernet import InvalidToken
 from django.utils import timezone
@@ -13,7 +12,7 @@ from standardwebhooks import Webhook
 from accounts.events.models import Event
 from accounts.events.serializers import render_event
 from accounts.webhooks import secrets
-from accounts.webhooks.queue import ClaimedDelivery, Outcome, Result
+from accounts.webhooks.queue import ClaimedDelivery, Result
 from kit.http.rendering import render_json
 from kit.outbound.client import Client, Unreachable
 from kit.outbound.destinations import DestinationRefused
@@ -42,23 +41,28 @@ async def attempt(claimed: ClaimedDelivery, client: Client) -> Result:
     began = timezone.now()
     start = perf_counter()
 
-    def result(**outcome: Unpack[Outcome]) -> Result:
-        duration_ms = int((perf_counter() - start) * 1000)
-        return Result(claimed, began, duration_ms, **outcome)
+    def elapsed_ms() -> int:
+        return int((perf_counter() - start) * 1000)
+
+    def failure(error: str) -> Result:
+        return Result(claimed, began, elapsed_ms(), error=error)
 
     try:
         valid_secrets = secrets.open_secrets(claimed.endpoint.secrets, began)
     except InvalidToken:
-        return result(error="The endpoint's secret cannot be read: the server's secret has changed. Rotate it.")
+        return failure("The endpoint's secret cannot be read: the server's secret has changed. Rotate it.")
     custom_headers = secrets.readable_headers(claimed.endpoint.headers)
     if custom_headers is None:  # do not send without them: the receiver may authenticate by them
-        return result(error="The endpoint's headers cannot be read: the server's secret has changed. Set them again.")
+        return failure("The endpoint's headers cannot be read: the server's secret has changed. Set them again.")
     headers, body = build_request(claimed.event, valid_secrets, began)
     try:
         reply = await client.send("POST", claimed.endpoint.url, {**custom_headers, **headers}, body)
     except (DestinationRefused, Unreachable) as error:
-        return result(error=str(error))
-    return result(
+        return failure(str(error))
+    return Result(
+        claimed,
+        began,
+        elapsed_ms(),
         status=reply.status,
         reply=hide_secrets(reply.body, custom_headers)[:REPLY_BYTES].decode(errors="replace").replace("\0", "�"),
         retry_after=parse_retry_after(reply.headers.get("retry-after"), began),
