@@ -6,7 +6,6 @@ from licensing.drafts import examples as drafts
 from licensing.edge import examples as edge
 from licensing.licenses import examples as licenses
 from licensing.policies import examples as policies
-from licensing.portal import examples as portal
 from licensing.requesters import examples as requesters
 from licensing.sites import examples as sites
 
@@ -15,7 +14,6 @@ OPERATIONS = {
     **content.OPERATIONS,
     **licenses.OPERATIONS,
     **requesters.OPERATIONS,
-    **portal.OPERATIONS,
     **sites.OPERATIONS,
     **access.OPERATIONS,
     **drafts.OPERATIONS,

@@ -54,9 +54,6 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         if ids.decode("key", self.kwargs["id"]) is not None:
             services.lock_keys(self.kwargs["id"], self.grant.key_id)
 
-    def show_created(self, key: ApiKey, text: str) -> HttpResponse:
-        return self.with_tag(ApiKeySerializer(key).data, 201, once={"key": text})
-
     def was_shown(self, resource: ApiKey, value: object) -> bool:
         rows = ApiKey.objects.filter(pk=resource.pk)
         return isinstance(value, str) and services.find_key(rows, value) is not None
@@ -86,7 +83,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         those of the key that creates it.
         """
         key, text = services.create_api_key(self.account_id, **self.validated(), granted_by=self.grant)
-        return self.show_created(key, text)
+        return self.answer(key, 201, once={"key": text})
 
     @extend_schema(
         summary="Create and change API keys in bulk",
@@ -143,7 +140,7 @@ class ApiKeyViewSet(AccountViewSet[ApiKey]):
         """
         options = self.validated(RotationSerializer)
         key, text = services.rotate_api_key(self.get_object(), **options, granted_by=self.grant)
-        return self.show_created(key, text)
+        return self.answer(key, 201, once={"key": text})
 
 
 class ApiKeySearchViewSet(ReadingViewSet[ApiKey]):

@@ -43,9 +43,6 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     queryset = WebhookEndpoint.objects.all()
     cache_control = "no-store"  # first replies and replays may contain a secret
 
-    def show_with_secret(self, endpoint: WebhookEndpoint, secret: str, status: int) -> HttpResponse:
-        return self.with_tag(WebhookEndpointSerializer(endpoint).data, status, once={"secret": secret})
-
     def was_shown(self, resource: WebhookEndpoint, value: object) -> bool:
         is_readable = secrets.is_readable(resource.secrets)
         valid = secrets.open_secrets(resource.secrets, timezone.now()) if is_readable else []
@@ -70,7 +67,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         fields = {"events": ["*"], **self.validated()}
         require_read_permissions(self.grant, fields["events"])
         endpoint, secret = services.create_endpoint(self.account_id, fields)
-        return self.show_with_secret(endpoint, secret, 201)
+        return self.answer(endpoint, 201, once={"secret": secret})
 
     @extend_schema(summary="Get a webhook endpoint")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -105,7 +102,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
         endpoint = self.get_object()
         self.check_empty()
         endpoint, secret = services.rotate_secret(endpoint)
-        return self.show_with_secret(endpoint, secret, 200)
+        return self.answer(endpoint, once={"secret": secret})
 
     @extend_schema(summary="Ping a webhook endpoint", request=None, responses=EventSerializer)
     @action(detail=True, methods=["post"])

@@ -262,9 +262,11 @@ class ApiViewSet(ListMixin[M]):
     def lock_first(self) -> None:
         """Take the locks that must precede the resource's own."""
 
-    def answer(self, resource: M, status: int = 200, **context: object) -> HttpResponse:
-        """Return the rendered resource as the reply."""
-        return self.with_tag(self.serializer_class(resource, context=context).data, status)
+    def answer(
+        self, resource: M, status: int = 200, *, once: Mapping[str, object] | None = None, **context: object
+    ) -> HttpResponse:
+        """Return the rendered resource as the reply, with the fields `once` that only this reply shows."""
+        return self.with_tag(self.serializer_class(resource, context=context).data, status, once)
 
     def with_tag(
         self,

@@ -46,9 +46,6 @@ class LicenseClientViewSet(AccountViewSet):
     def lock_first(self) -> None:
         epochs.lock_epoch(self.account_id)
 
-    def show_with_secret(self, client: LicenseClient, secret: str, status: int) -> HttpResponse:
-        return self.with_tag(LicenseClientSerializer(client).data, status, once={"secret": secret})
-
     @extend_schema(summary="List licence clients", responses=LicenseClientSerializer(many=True))
     def list(self, request: Request) -> HttpResponseBase:
         """Newest first, including revoked clients. Secrets are never listed."""
@@ -63,7 +60,7 @@ class LicenseClientViewSet(AccountViewSet):
         fields = self.validated()
         fields.setdefault("name", fields["requester_id"])
         client, secret = services.create_client(self.account_id, fields)
-        return self.show_with_secret(client, secret, 201)
+        return self.answer(client, 201, once={"secret": secret})
 
     @extend_schema(summary="Get a licence client")
     def retrieve(self, request: Request, id: str) -> HttpResponse:
@@ -87,4 +84,4 @@ class LicenseClientViewSet(AccountViewSet):
         """
         overlap = self.validated(SecretRotationSerializer).get("overlap_seconds", 0)
         client, secret = services.rotate_secret(self.get_object(), overlap)
-        return self.show_with_secret(client, secret, 200)
+        return self.answer(client, once={"secret": secret})

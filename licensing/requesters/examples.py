@@ -18,6 +18,10 @@ REQUESTER: dict[str, object] = {
 }
 STATS = {"allowed": 1204, "denied": 31, "lastSeenAt": "2026-02-14T16:45:00.000000Z"}
 ONE = {**REQUESTER, "stats": STATS}
+PORTAL_REQUEST: dict[str, object] = {
+    "scopes": ["licenses", "statements"],
+    "returnUrl": "https://publisher.example/account",
+}
 
 OPERATIONS = {
     "GET /v1/requesters": Operation("listRequesters", example_page(REQUESTER, **MORE)),
@@ -32,5 +36,16 @@ OPERATIONS = {
     "POST /v1/requesters/{id}/merge": Operation("mergeRequester", {**ONE, "updated": UPDATED}, {"into": "org_acme"}),
     "PATCH /v1/requesters/{id}": Operation(
         "updateRequester", {**ONE, "notes": "Renews in May.", "updated": UPDATED}, {"notes": "Renews in May."}
+    ),
+    "POST /v1/requesters/{id}/portal-sessions": Operation(
+        "createPortalSession",
+        {
+            "object": "portal_session",
+            "requesterId": "org_acme",
+            **PORTAL_REQUEST,
+            "url": "https://licensing.example/portal/0q3hZ7dW1uGv6pQhB2mXb5cJ8sRkTyL4nAeFiOaUwEg",
+            "expiresAt": "2026-02-14T17:00:00.000000Z",
+        },
+        PORTAL_REQUEST,
     ),
 }

@@ -87,7 +87,7 @@ class SiteViewSet(AccountViewSet[Site]):
         enforces = fields.get("mode") == Mode.ENFORCE != site.mode
         changed = services.update_site(site, fields)
         once: dict[str, object] = {"uncoveredHosts": recent_hosts(self.account_id)} if enforces else {}
-        return self.with_tag(self.serializer_class(changed).data, 200, once)
+        return self.answer(changed, once=once)
 
     @extend_schema(summary="Verify a site's host", request=None, responses=SiteSerializer)
     @action(detail=True, methods=["post"])
