@@ -1,6 +1,6 @@
 """OpenAPI examples of API keys, webhooks and the audit log."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_error, example_outcomes, example_page
 
 KEY_ID = "key_01kd9w9r2hf5tbnw4c6m8z3qjx"
 NEW_KEY: dict[str, object] = {
@@ -32,26 +32,13 @@ BULK: dict[str, object] = {
         {"name": "Website", "type": "public", "permissions": ["content:write"]},
     ]
 }
-BULK_OUTCOMES: dict[str, object] = {
-    "object": "list",
-    "data": [
-        {"index": 0, "status": 201, "apiKey": {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"}, "error": None},
-        {"index": 1, "status": 200, "apiKey": {**KEY, "allowedIps": ["203.0.113.0/24"]}, "error": None},
-        {
-            "index": 2,
-            "status": 422,
-            "apiKey": None,
-            "error": {
-                "code": "invalid_request",
-                "message": "A public key can only read: it cannot have content:write.",
-                "type": "validation_error",
-                "param": "permissions[0]",
-            },
-        },
-    ],
-    "hasMore": False,
-    "totalCount": 3,
-}
+MAY_ONLY_READ = "A public key can only read: it cannot have content:write."
+BULK_OUTCOMES = example_outcomes(
+    "apiKey",
+    (201, {**CREATED, "id": "key_01kd9x4v8meq3s7b5d1p6t0ncy"}, None),
+    (200, {**KEY, "allowedIps": ["203.0.113.0/24"]}, None),
+    (422, None, example_error("invalid_request", "validation_error", MAY_ONLY_READ, "permissions[0]")),
+)
 
 ENTRY: dict[str, object] = {
     "id": "aud_01kd9wt2c6g8s4yzp9v3b7m1xq",

@@ -1,6 +1,6 @@
 """Examples of content for the OpenAPI document."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_error, example_outcomes, example_page
 from licensing.policies.examples import CREATED, MORE, POLICY_ID, UPDATED
 
 CONTENT_ID = "cnt_01kd9wjm9kepqvj3h1k7c8x2rt"
@@ -29,36 +29,12 @@ CONTENT: dict[str, object] = {
     "updated": CREATED,
 }
 BULK: dict[str, object] = {"items": [NEW_CONTENT, {"id": CONTENT_ID, "status": "archived"}, {"type": "report"}]}
-BULK_OUTCOMES: dict[str, object] = {
-    "object": "list",
-    "data": [
-        {"index": 0, "status": 201, "content": CONTENT, "error": None},
-        {
-            "index": 1,
-            "status": 409,
-            "content": None,
-            "error": {
-                "code": "resource_already_exists",
-                "message": "Row 0 is about the same item.",
-                "type": "conflict_error",
-                "param": "id",
-            },
-        },
-        {
-            "index": 2,
-            "status": 422,
-            "content": None,
-            "error": {
-                "code": "invalid_request",
-                "message": "This field is required.",
-                "type": "validation_error",
-                "param": "title",
-            },
-        },
-    ],
-    "hasMore": False,
-    "totalCount": 3,
-}
+BULK_OUTCOMES = example_outcomes(
+    "content",
+    (201, CONTENT, None),
+    (409, None, example_error("resource_already_exists", "conflict_error", "Row 0 is about the same item.", "id")),
+    (422, None, example_error("invalid_request", "validation_error", "This field is required.", "title")),
+)
 CONTENT_IMPORT: dict[str, object] = {
     "id": "imp_01kd9wmd4g6s8z1x3c5v7b9n2m",
     "object": "content_import",

@@ -1,6 +1,6 @@
 """OpenAPI examples of licences."""
 
-from kit.openapi.examples import Operation, example_page
+from kit.openapi.examples import Operation, example_error, example_outcomes, example_page
 from licensing.policies.examples import CREATED, MORE, UPDATED
 
 LICENSE_ID = "lic_01kd9wk2c4f7m9x3p6rq8t1vzh"
@@ -40,36 +40,21 @@ BULK: dict[str, object] = {
         {"requesterId": "org_byron"},
     ]
 }
-BULK_OUTCOMES: dict[str, object] = {
-    "object": "list",
-    "data": [
-        {"index": 0, "status": 201, "license": {**LICENSE, "id": "lic_01kd9wm5r8t1v4x7z0b3d6f9h2"}, "error": None},
+BULK_OUTCOMES = example_outcomes(
+    "license",
+    (201, {**LICENSE, "id": "lic_01kd9wm5r8t1v4x7z0b3d6f9h2"}, None),
+    (
+        200,
         {
-            "index": 1,
-            "status": 200,
-            "license": {
-                **LICENSE,
-                "externalId": "contract-2025-092",
-                "expiresAt": "2028-01-31T00:00:00.000000Z",
-                "updated": UPDATED,
-            },
-            "error": None,
+            **LICENSE,
+            "externalId": "contract-2025-092",
+            "expiresAt": "2028-01-31T00:00:00.000000Z",
+            "updated": UPDATED,
         },
-        {
-            "index": 2,
-            "status": 422,
-            "license": None,
-            "error": {
-                "code": "invalid_request",
-                "message": "This field is required.",
-                "type": "validation_error",
-                "param": "licenseType",
-            },
-        },
-    ],
-    "hasMore": False,
-    "totalCount": 3,
-}
+        None,
+    ),
+    (422, None, example_error("invalid_request", "validation_error", "This field is required.", "licenseType")),
+)
 CLIENT_ID = "cli_01kd9wkd1n5s8v2y6b9f3j7m4p"
 CLIENT: dict[str, object] = {
     "id": CLIENT_ID,

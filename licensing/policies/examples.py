@@ -1,6 +1,6 @@
 """OpenAPI examples of policies."""
 
-from kit.openapi.examples import Operation, example_page, more
+from kit.openapi.examples import Operation, example_error, example_outcomes, example_page, more
 
 POLICY_ID = "pol_01kd9wgz5tfz0b2m8n4qah6v3e"
 CREATED = "2026-01-31T09:00:00.000000Z"
@@ -64,31 +64,12 @@ BULK: dict[str, object] = {
         {"description": "For readers."},
     ]
 }
-BULK_OUTCOMES: dict[str, object] = {
-    "object": "list",
-    "data": [
-        {"index": 0, "status": 201, "policy": POLICY, "error": None},
-        {
-            "index": 1,
-            "status": 200,
-            "policy": {**NEXT_POLICY, "id": "pol_01kd9wh2v4x7z0b3d6f9h2j5k8", "externalId": "plan-press"},
-            "error": None,
-        },
-        {
-            "index": 2,
-            "status": 422,
-            "policy": None,
-            "error": {
-                "code": "invalid_request",
-                "message": "This field is required.",
-                "type": "validation_error",
-                "param": "name",
-            },
-        },
-    ],
-    "hasMore": False,
-    "totalCount": 3,
-}
+BULK_OUTCOMES = example_outcomes(
+    "policy",
+    (201, POLICY, None),
+    (200, {**NEXT_POLICY, "id": "pol_01kd9wh2v4x7z0b3d6f9h2j5k8", "externalId": "plan-press"}, None),
+    (422, None, example_error("invalid_request", "validation_error", "This field is required.", "name")),
+)
 
 OPERATIONS = {
     "GET /v1/policies": Operation("listPolicies", example_page(NEXT_POLICY, **MORE)),
