@@ -1,8 +1,6 @@
 """Registers objects and deadlines of events, periodic tasks and signal receivers when Django starts."""
 
-from datetime import datetime, timedelta
-
-from django.db.models import QuerySet
+from datetime import timedelta
 
 from accounts.events import deadlines, periodic_tasks, recording, retention
 from accounts.events.recording import register, register_plain
@@ -20,14 +18,8 @@ periodic_tasks.register(deadlines.write_all_due_events, deadlines.RUN_INTERVAL)
 recording.events_written.connect(outbox.enqueue)
 retention.events_deleted.connect(deadlines.delete_notices)
 retention.events_deleted.connect(limit_events.delete_notices)
-
-
-def find_ending_keys(after: datetime, until: datetime) -> QuerySet[ApiKey]:
-    return ApiKey.objects.filter(revoked_at=None, expires_at__gt=after, expires_at__lte=until)
-
-
 deadlines.register(
     "api_key",
-    deadlines.ExpiringKind(find_ending_keys, "created_at", list),
+    deadlines.ExpiringKind(ApiKey.objects.filter(revoked_at=None), "created_at", list),
     *deadlines.warnings_before("api_key", timedelta(days=7), timedelta(days=1)),
 )

@@ -1,9 +1,8 @@
 """Registers objects and deadlines of events, bookings of credit, periodic tasks and signal receivers."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.events import deadlines, periodic_tasks
@@ -23,13 +22,6 @@ from analytics.wallets.serializers import GrantSerializer, WalletSerializer
 from analytics.wallets.upkeep import follow_zone, settle_wallets
 
 
-def find_ending_grants(after: datetime, until: datetime) -> QuerySet[Grant]:
-    """Refills aside: they end with each period."""
-    counting = Grant.objects.filter(started=True, ended_at__isnull=True, remaining__gt=0, wallet__balance__gt=0)
-    ending = counting.filter(expires_at__gt=after, expires_at__lte=until).exclude(kind=GrantKind.REFILL)
-    return ending.select_related("wallet")
-
-
 def grants_with_credit(grants: Sequence[Grant]) -> list[Grant]:
     """Return the grants that have credit left now: their rows may not say yet what was spent of them."""
     by_wallet: dict[Wallet, list[Grant]] = {}
@@ -46,9 +38,13 @@ time_zone_changed.connect(follow_zone)
 credit_bookers.append(settle_wallets)
 register("wallet", WalletSerializer(), WALLET)
 register("grant", GrantSerializer(), GRANT)
+counting = Grant.objects.filter(started=True, ended_at__isnull=True, remaining__gt=0, wallet__balance__gt=0)
 deadlines.register(
     "grant",
-    deadlines.ExpiringKind(find_ending_grants, "created", grants_with_credit),
+    # Without refills, which end with each period.
+    deadlines.ExpiringKind(
+        counting.exclude(kind=GrantKind.REFILL).select_related("wallet"), "created", grants_with_credit
+    ),
     *deadlines.warnings_before("grant", timedelta(days=7), timedelta(days=1)),
 )
 register("ledger_entry", LedgerEntrySerializer(), ADJUSTMENT)

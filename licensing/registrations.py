@@ -2,9 +2,7 @@
 import: names of requesters, words of denial reasons, bookings of fees, what an erasure keeps, and signal receivers.
 """
 
-from datetime import datetime, timedelta
-
-from django.db.models import QuerySet
+from datetime import timedelta
 
 from accounts.events import deadlines
 from accounts.events.recording import register, register_plain
@@ -42,16 +40,11 @@ register("policy", PolicySerializer(), POLICY)
 register("requester", RequesterProfileSerializer(), REQUESTER)
 register("license", LicenseSerializer(), LICENSE, former_terms)
 register_plain("content_import", CONTENT_IMPORT)
-
-
-def find_ending_licenses(after: datetime, until: datetime) -> QuerySet[License]:
-    active = License.objects.filter(status=LicenseStatus.ACTIVE, expires_at__gt=after, expires_at__lte=until)
-    return active.select_related("requester")
-
-
 deadlines.register(
     "license",
-    deadlines.ExpiringKind(find_ending_licenses, "created", list),
+    deadlines.ExpiringKind(
+        License.objects.filter(status=LicenseStatus.ACTIVE).select_related("requester"), "created", list
+    ),
     *deadlines.warnings_before("license", timedelta(days=7), timedelta(days=1)),
     deadlines.Deadline("license.expired", "license", timedelta(0), -deadlines.CATCH_UP),
 )

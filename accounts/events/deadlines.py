@@ -34,7 +34,6 @@ class ExpiringResource(Protocol):
     expires_at: datetime
 
 
-Rows = QuerySet[Any]  # expiring resources of one model
 Refresh = Callable[[list[Any]], list[Any]]
 
 
@@ -49,14 +48,12 @@ class Deadline:
 
 
 class ExpiringKind(NamedTuple):
-    """A kind of resource that expires, and the functions that find it.
+    """A kind of resource that expires: the rows that may end, and the field with their creation time.
 
-    `find_ending(after, until)` returns the resources that expire after the first time and not after the second.
-    `creation_field` names the field with their creation time. `refresh` returns such rows as they are now, without
-    those that have no end to announce.
+    `refresh` returns such rows as they are now, without those that have no end to announce.
     """
 
-    find_ending: Callable[[datetime, datetime], Rows]
+    rows: QuerySet[Any]
     creation_field: str
     refresh: Refresh
 
@@ -91,7 +88,7 @@ def write_due_events(deadline: Deadline) -> int:
     with turn_to_write(), transaction.atomic():
         if not try_to_lock_name(LOCK):  # another process writes them
             return 0
-        rows = kind.find_ending(now + deadline.until, now + deadline.lead)
+        rows = kind.rows.filter(expires_at__gt=now + deadline.until, expires_at__lte=now + deadline.lead)
         for chunk in in_chunks(rows, CHUNK_ROWS):
             # Skip resources whose whole life is shorter than the lead.
             due = [row for row in chunk if getattr(row, kind.creation_field) <= row.expires_at - deadline.lead]
