@@ -229,9 +229,7 @@ def read_rows(account_id: str, month: date) -> Iterator[Sequence[Row]]:
 
 def verify(table: DecisionTable, path: str, expected: Checksum, recorded: int) -> None:
     """Compare the file with what was written, and with the number of decisions. Raises ArchiveError."""
-    actual = Checksum()
-    for rows in table.read(path):
-        actual.add(rows)
+    actual = table.checksum(path)
     if actual.value != expected.value:
         raise ArchiveError(f"The file {path} differs from what was written to it. Nothing was archived.")
     if actual.rows != recorded:

@@ -18,7 +18,7 @@ from analytics.archive.layout import COLUMNS
 from analytics.archive.models import ArchivedMonth, ArchiveHorizon
 from analytics.archive.only_copies import decisions_in_month, is_deleted
 from analytics.archive.store import ArchiveError
-from analytics.archive.table import Checksum, DecisionTable
+from analytics.archive.table import DecisionTable
 from analytics.events.partitions import drop_before, first_decision_id, month_start
 from analytics.events.retention import before_removal, delete_in_batches, exclusive_maintenance
 from analytics.models import AccessEvent
@@ -69,9 +69,7 @@ def verify_months(begin: datetime | None, end: datetime) -> None:
 
 def verify_copy(table: DecisionTable, archived: ArchivedMonth) -> None:
     """Read the month's file once more. Raises ArchiveError."""
-    checksum = Checksum()
-    for rows in table.read(archived.uri):
-        checksum.add(rows)
+    checksum = table.checksum(archived.uri)
     recorded = decisions_in_month(archived.account_id, archived.month).count()
     file_differs = checksum.value != (archived.rows, archived.checksum)
     database_differs = recorded != archived.rows

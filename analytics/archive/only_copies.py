@@ -9,7 +9,7 @@ from pyarrow import ArrowException, parquet
 from accounts.models import Account, AuditEntry
 from analytics.archive import store
 from analytics.archive.horizon import stored_horizon
-from analytics.archive.layout import AccountMonth, data_uri, month_of_file
+from analytics.archive.layout import AccountMonth, archive_uri, data_uri, month_of_file
 from analytics.archive.models import ArchivedMonth
 from analytics.archive.store import ArchiveError
 from analytics.events.partitions import month_after
@@ -55,7 +55,7 @@ def describe_missing(missing: Collection[str], expected: int) -> str:
     many = f" So are {len(missing) - 1} more of {expected} such files." if len(missing) > 1 else ""
     sentence = f"{first} is missing, and nothing else has these decisions.{many} Nothing was deleted."
     names = {file_name(uri) for uri in missing}
-    misplaced = sorted(uri for uri in store.files_below_root() if file_name(uri) in names)
+    misplaced = sorted(uri for uri in store.files_below(archive_uri()) if file_name(uri) in names)
     if not misplaced:
         return f"{sentence} Restore the files of {data_uri()} from a backup of ARCHIVE_DIR."
     right_uri = next(uri for uri in misplaced if file_name(uri) == file_name(misplaced[0]))

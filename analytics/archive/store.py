@@ -104,11 +104,6 @@ def files() -> set[str]:
     return files_below(table_uri())
 
 
-def files_below_root() -> set[str]:
-    """Return the URIs of all files in ARCHIVE_DIR, also of those that are not where they belong."""
-    return files_below(archive_uri())
-
-
 def files_below(uri: str) -> set[str]:
     scheme = uri.partition("://")[0]
     selector = FileSelector(path_from_uri(uri), recursive=True, allow_not_found=True)

@@ -188,6 +188,13 @@ class DecisionTable:
                     group = parts.read_row_group(number, use_threads=False)
                 yield list(zip(*(column.to_pylist() for column in group.columns), strict=True))
 
+    def checksum(self, path: str) -> Checksum:
+        """Read a file and return its checksum."""
+        checksum = Checksum()
+        for rows in self.read(path):
+            checksum.add(rows)
+        return checksum
+
     def replace(self, account_id: str, month: date, path: str | None) -> None:
         """Make the file all that the table has of the month, in one commit; None removes the month."""
         table = self.table.refresh()
@@ -240,7 +247,7 @@ def month_filter(account_id: str, month: date) -> str:
 
 
 def catalogue_url() -> str:
-    build = by_database(postgresql=url_of_postgresql, sqlite=url_of_file)
+    build = by_database(postgresql=lambda: sqlalchemy_url(connection_string()), sqlite=url_of_file)
     return build()
 
 
@@ -252,10 +259,6 @@ def url_of_file() -> str:
     private_directory(folder)
     private_database(folder / "catalogue.db")
     return f"sqlite:///{folder / 'catalogue.db'}"
-
-
-def url_of_postgresql() -> str:
-    return sqlalchemy_url(connection_string())
 
 
 def sqlalchemy_url(conninfo: str) -> str:

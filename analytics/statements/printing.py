@@ -74,6 +74,7 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
     lines = lines_of(statement).order_by("created", "pk")[:most]
     payments = payments_of(statement).order_by("created", "pk")[:most]
     movements = credit_movements(statement).select_related("grant").order_by("created", "pk")[:most]
+    account = statement.account
     paid_for_credit = statement.paid_for_credit
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
@@ -84,8 +85,8 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
         "fees": in_places(statement.fees or Decimal(0), statement.currency),
         "credits": credit_changes(statement),
         "is_quota": statement.is_quota,
-        "zone": statement.account.zone,
-        "our_address": address_of_account(statement),
+        "zone": account.zone,
+        "our_address": former_address("account", account.pk, "address", statement) or account.address,
         "their_address": address_of_requester(statement),
         "now": timezone.now(),
         "payments": in_places(0 - statement.payments, statement.currency),  # as they add up
@@ -94,11 +95,6 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
         "paid_lines": [shown_payment(row) for payment in payments for row in payment_rows(payment, statement)],
         "credit_lines": [shown_movement(entry, statement) for entry in movements],
     }
-
-
-def address_of_account(statement: Statement) -> object:
-    account = statement.account
-    return former_address("account", account.pk, "address", statement) or account.address
 
 
 def address_of_requester(statement: Statement) -> object:

@@ -114,7 +114,9 @@ class StatementPaymentSerializer(RowSerializer):
 
     def show_counted(self, payment: Payment) -> Fragment:
         begin, end = self.context["month"]
-        return render_amount(counted_amount(payment, begin, voided_by(payment, end)))
+        recorded = payment.amount if payment.created >= begin else ZERO
+        voided = payment.amount if voided_by(payment, end) is not None else ZERO
+        return render_amount(recorded - voided)
 
 
 ZERO = Decimal(0)
@@ -123,9 +125,3 @@ ZERO = Decimal(0)
 def voided_by(payment: Payment, end: datetime) -> datetime | None:
     """Return when the payment was voided, if that was before `end`."""
     return payment.voided_at if payment.voided_at is not None and payment.voided_at < end else None
-
-
-def counted_amount(payment: Payment, begin: datetime, voided_at: datetime | None) -> Decimal:
-    """Return what the month from `begin` counts of a payment that was voided at `voided_at` in or before it."""
-    recorded = payment.amount if payment.created >= begin else ZERO
-    return recorded - payment.amount if voided_at is not None else recorded

@@ -192,7 +192,7 @@ def simulate(
     Reads back to the beginning of the longest rate-limit window open at `start`, within the limit. Policies with more
     than a hundred conditions get fewer decisions. Raises ClientGone.
     """
-    tests = count_conditions(draft)
+    tests = sum(len(rule.tests) for rule in draft.rules)  # the most conditions that a decision may test
     limit = min(limit or MAX_DECISIONS, MAX_TESTS // max(tests, 1))
     burst_rows = max(1, BURST_TESTS // (TESTS_OF_READING + tests))
     decisions = newest_decisions(policy, earliest_window(draft, max(start, BEGINNING)), end, limit)
@@ -221,11 +221,6 @@ def simulate(
             add_charges(at_stake, denied)
     is_truncated = decisions.cut is not None and decisions.cut > start
     return Simulation(draft, start, end, since, is_truncated, replay.tally, at_stake)
-
-
-def count_conditions(draft: CompiledPolicy) -> int:
-    """Return how many conditions a decision by the draft may test."""
-    return sum(len(rule.tests) for rule in draft.rules)
 
 
 def build_past_decision(row: Row, unread: Iterable[str] = ()) -> RecordedDecision:

@@ -1,5 +1,7 @@
 """/v1/policies/{id}/simulate and /v1/policies/lint: test a draft before saving it."""
 
+from dataclasses import asdict
+
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
@@ -55,10 +57,7 @@ class PolicyDraftViewSet(ReadingViewSet[Policy]):
         findings = lint_policy(
             self.account_id, fields.get("rules", []), fields.get("default_action", "deny"), timezone.now()
         )
-        rows = [
-            {"level": finding.level, "code": finding.code, "path": finding.path, "message": finding.message}
-            for finding in findings[:MAX_FINDINGS]
-        ]
+        rows = [asdict(finding) for finding in findings[:MAX_FINDINGS]]
         body: dict[str, object] = {"object": "policy_lint", "findings": rows}
         if len(findings) > MAX_FINDINGS:
             body["truncated"] = True

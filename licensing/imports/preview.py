@@ -18,6 +18,7 @@ from licensing.content.metadata import ATTRIBUTES
 from licensing.imports.dates import Order
 from licensing.imports.files import RowFile, open_rows
 from licensing.imports.importer import Import, rejection_reason
+from licensing.imports.mapping import get_value
 from licensing.imports.problems import Problems
 from licensing.imports.rows import BoundedReader, ImportRow, Readable
 from licensing.imports.survey import MAX_COLUMNS
@@ -167,13 +168,7 @@ def render_row(work: Import, row: ImportRow, columns: dict[str, str]) -> list[st
         body = work.mapping.body(row.values)
     except ApiError as error:
         return [rejection_reason(error)]
-    cells = []
-    for target in columns:
-        name, _, key = target.partition(".")
-        value = body.get(name)
-        value = value.get(key) if key and isinstance(value, dict) else value
-        cells.append(shown_cell(value))
-    return cells
+    return [shown_cell(get_value(body, target)) for target in columns]
 
 
 def shown_cell(value: object) -> str:

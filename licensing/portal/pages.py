@@ -55,7 +55,7 @@ def in_session(view: Page) -> Page:
 
     @wraps(view)
     def with_session(request: HttpRequest, **arguments: str) -> HttpResponse:
-        session = services.find_session(request.COOKIES.get(COOKIE, ""))
+        session = services.find_session(request.COOKIES.get(COOKIE, ""), is_redeemed=True)
         if session is None:
             return expired_page(request)
         return view(request, session, **arguments)
@@ -71,7 +71,7 @@ def expired_page(request: HttpRequest, status: int = 403, return_url: str | None
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, token: str) -> HttpResponse:
     """Ask with a button, because mail scanners open links too; a POST begins the session."""
-    session = services.find_link(token)
+    session = services.find_session(token, is_redeemed=False)
     if session is None:
         return expired_page(request)
     if request.method != "POST":

@@ -44,17 +44,8 @@ def create_session(requester: Requester, scopes: Sequence[str], return_url: str 
     return session, token
 
 
-def find_link(token: str) -> PortalSession | None:
-    """Return the session of a link that was not redeemed and has not expired."""
-    return find(token, is_redeemed=False)
-
-
-def find_session(token: str) -> PortalSession | None:
-    """Return the session of a cookie."""
-    return find(token, is_redeemed=True)
-
-
-def find(token: str, *, is_redeemed: bool) -> PortalSession | None:
+def find_session(token: str, *, is_redeemed: bool) -> PortalSession | None:
+    """Return the session of a cookie, or of a link that was not redeemed, unless it has expired."""
     if len(token) != TOKEN_CHARACTERS or not token.isascii():
         return None
     rows = PortalSession.objects.select_related("account", "requester")
