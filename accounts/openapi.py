@@ -21,7 +21,6 @@ class BearerAuthentication(OpenApiAuthenticationExtension):
 
 
 def build_example(event_type: EventType) -> dict[str, object]:
-    """Return an example event of the type, as sent."""
     example: dict[str, object] = {
         "id": "evt_01kd9x1q4r6t8v0x2z4b6d8f0h",
         "object": "event",

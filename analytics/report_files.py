@@ -25,7 +25,6 @@ def rows_of_report(report: Mapping[str, object]) -> list[Rendered]:
 
 
 def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
-    """Return all columns that rows of the report may have."""
     columns = ["list"]
     for _, part in fields_of(serializer):
         members = getattr(getattr(part, "child", part), "fields", {})
@@ -36,7 +35,6 @@ def columns_of_report(serializer: type[BaseSerializer]) -> list[str]:
 def report_response(
     request: Request, name: str, serializer: type[BaseSerializer], make: Callable[[], Mapping[str, object]]
 ) -> HttpResponseBase:
-    """Return the report in the requested format."""
     file_format = wanted_format(request.query_params, request.headers.get("Accept", ""))
     if file_format == "json":
         return json_report(make)

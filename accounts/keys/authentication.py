@@ -122,7 +122,6 @@ class Grant(Struct, frozen=True):
 
 
 def get_grant(request: Request) -> Grant:
-    """Return the grant of an authenticated request."""
     grant: Any = request.auth  # DRF's stubs expect their own token type
     return grant
 

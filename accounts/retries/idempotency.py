@@ -58,8 +58,6 @@ CLAIM_KEY = CLAIM.format(keys="VALUES (%s, %s, %s, 0, %s, %s)", oldest="%s")
 
 
 class RecordKey(NamedTuple):
-    """The primary key of a record."""
-
     account_id: str
     key: str
 

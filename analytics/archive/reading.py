@@ -220,8 +220,6 @@ def check_time(began: float) -> None:
 
 
 class RowGroup:
-    """A group of rows of a file."""
-
     def __init__(self, file: MonthFile, number: int) -> None:
         self.file = file
         self.number = number
@@ -274,5 +272,4 @@ def find_decision(account_id: str, decision_id: str, end: datetime) -> ArchivedR
 # A file of a list is read from a group in many chunks.
 @cached(LRUCache(maxsize=2), key=lambda file, number: (file.uri, number), lock=Lock())
 def rows_of_group(file: MonthFile, number: int) -> pa.Table:
-    """Return all columns of a group."""
     return file.read(number, list(FIELDS))

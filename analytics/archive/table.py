@@ -156,12 +156,10 @@ class DecisionTable:
         delete_except(keep)
 
     def months(self) -> set[AccountMonth]:
-        """Return the accounts and months that the table has."""
         files = [task.file for task in self.table.refresh().scan().plan_files()]
         return {AccountMonth(file.partition[0], EPOCH + timedelta(days=file.partition[1])) for file in files}
 
     def count_rows(self, account_id: str, month: date) -> int:
-        """Return how many decisions the table has of the month."""
         tasks = self.table.refresh().scan(row_filter=month_filter(account_id, month)).plan_files()
         return sum(task.file.record_count for task in tasks)
 

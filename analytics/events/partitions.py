@@ -42,8 +42,6 @@ def first_decision_id(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PartitionSpan:
-    """The time of one partition."""
-
     name: str
     begin: datetime
     end: datetime

@@ -148,7 +148,6 @@ def balances(account_ids: Iterable[str], charges: Iterable[Charge], until: datet
 
 
 def refunds_of(account_id: str, charge: Charge) -> QuerySet[LedgerEntry]:
-    """Return the refunds of a charge."""
     return LedgerEntry.objects.filter(IS_REFUND, KINDS[charge.kind].entries([charge.id]), account_id=account_id)
 
 

@@ -103,7 +103,6 @@ def change_percent(total: Decimal, before: Decimal) -> Decimal | None:
 
 
 def first_entry(accounts: Sequence[str]) -> datetime | None:
-    """Return when the accounts' first entry occurred."""
     earliest: datetime | None = LedgerEntry.objects.filter(account_id__in=accounts).aggregate(
         first=Min("occurred_at")
     )["first"]

@@ -24,7 +24,6 @@ def rolled_up_hours(accounts: Sequence[str]) -> tuple[datetime, datetime] | None
 
 
 def first_decision_hour(accounts: Sequence[str]) -> datetime | None:
-    """Return the hour of the accounts' first decision."""
     # In this order: rows rolled up between the two queries are found by the second.
     hours = [
         model._default_manager.filter(account_id__in=accounts).aggregate(first=Min("hour"))["first"]

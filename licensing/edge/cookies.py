@@ -26,8 +26,6 @@ SALT = "licensing.edge.cookies"
 
 
 class VisitorCookie(Struct, frozen=True):
-    """A visitor's cookie."""
-
     id: str
     marks: Marks
 

@@ -63,7 +63,6 @@ class Field(NamedTuple):
 
     @property
     def is_header(self) -> bool:
-        """Whether it is a header of the request."""
         return self.name.startswith(("%{", "%REQ(", "$http_", "${http_"))
 
     @property

@@ -57,8 +57,6 @@ def parse_alternatives(names: str) -> tuple[tuple[Path, ...], ...]:
 
 
 class JsonLines:
-    """Parses JSON lines."""
-
     def __init__(self, named_fields: NamedFields) -> None:
         self.fields = named_fields
 

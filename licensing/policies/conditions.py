@@ -57,7 +57,6 @@ class Condition:
 
     @property
     def values(self) -> list[Any]:
-        """Its value as a list."""
         return as_list(self.value)
 
     @property

@@ -140,7 +140,6 @@ def cookie_mark(policy_id: str, rule: Rule) -> bytes:
 
 
 def delete_ended_counts(now: datetime) -> None:
-    """Delete the counts of windows that have ended."""
     RuleUsage.objects.filter(window_start__lt=int((now - MAX_WINDOW).timestamp())).delete()
 
 

@@ -103,5 +103,4 @@ def recorded_decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
 
 
 def edge_decisions(begin: datetime, end: datetime) -> QuerySet[AccessEvent]:
-    """Return the decisions at the edge in this period."""
     return recorded_decisions(begin, end).filter(facts__has_key="identifiedBy")

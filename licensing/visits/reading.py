@@ -51,12 +51,10 @@ class VisitSelection(Struct, frozen=True):
 
     @property
     def visitors(self) -> UsageKind:
-        """The kind of usage that has the visitors of the selection."""
         return UsageKind.VISITOR_OF_PAGE if self.depends_on_page else UsageKind.VISITOR
 
     @property
     def referrers(self) -> UsageKind:
-        """The kind of usage that has the referrers of the selection."""
         return UsageKind.REFERRER_OF_PAGE if self.depends_on_page else UsageKind.REFERRER
 
     @property

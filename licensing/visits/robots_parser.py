@@ -44,8 +44,6 @@ class Group:
 
 
 class RobotsTxt:
-    """A parsed robots.txt."""
-
     def __init__(self, text: str) -> None:
         self.groups: list[Group] = []
         follows_name = False
@@ -101,7 +99,6 @@ def read_rule(text: str, *, allows: bool) -> Rule:
 
 
 def path_and_query(url: str) -> str:
-    """Return path and query of a URL."""
     without_fragment = url.partition("#")[0]
     _, _, host_and_target = without_fragment.partition("://")
     match = re.search("[/?]", host_and_target)

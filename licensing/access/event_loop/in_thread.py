@@ -58,7 +58,6 @@ def gateway_of_request() -> Gateway:
 
 
 def answer_check(request: HttpRequest) -> HttpResponse:
-    """Answer a request for checks."""
     application = CheckApplication(gateway_of_request())
     application.logs_access = False  # a middleware does it
     return answer(application, Exchange(request, **{"X-Request-Id": request_id.get()}))
