@@ -17,11 +17,6 @@ class Has(Lookup):
     lookup_name = "has"
     prepare_rhs = False
 
-    def get_db_prep_lookup(
-        self, value: str | int, connection: BaseDatabaseWrapper
-    ) -> tuple[str, tuple[str | int, ...]]:
-        return "%s", (value,)
-
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)
         return f"{column} @> %s::jsonb", [*params, json.dumps([self.rhs])]
@@ -61,11 +56,6 @@ class HasWords(Lookup):
     @property
     def words(self) -> list[str]:
         return [word for word in str(self.rhs).split() if any(map(str.isalnum, word))]
-
-    def get_db_prep_lookup(
-        self, value: str | int, connection: BaseDatabaseWrapper
-    ) -> tuple[str, tuple[str | int, ...]]:
-        return "%s", (value,)
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> Sql:
         column, params = self.process_lhs(compiler, connection)

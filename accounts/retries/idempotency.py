@@ -211,8 +211,8 @@ def run_once(
     act: Callable[[], HttpResponse],
     check_replay: Callable[[bytes], None],
     *,
-    resume: Callable[[bytes], None] | None = None,
-    has_rows: bool = False,
+    resume: Callable[[bytes], None],
+    has_rows: bool,
 ) -> HttpResponse:
     """Return the reply of `act`, or of the earlier request with this key. Call it inside a transaction.
 
@@ -229,7 +229,7 @@ def run_once(
         return response
     reply, headers = decrypt_reply(record, digest)
     check_replay(reply)
-    if record.status == IdempotencyRecord.PARTIAL and resume is not None:
+    if record.status == IdempotencyRecord.PARTIAL:
         resume(reply)
         response = act()
         keep_response(account_id, key, response, is_part=True)

@@ -26,7 +26,7 @@ def occurrence(anchor: datetime, every: str, number: int, zone: tzinfo) -> datet
     return add_months(anchor, MONTHS[RefillPeriod(every)] * number, zone)
 
 
-def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo = UTC) -> datetime:
+def period_after(anchor: datetime, every: str, moment: datetime, zone: tzinfo) -> datetime:
     """The beginning of the first period after a moment; the anchor itself if that is later."""
     if moment < anchor:
         return anchor

@@ -50,9 +50,6 @@ class RequesterPathViewSet(AccountViewSet[Requester]):
     def get_queryset(self) -> QuerySet[Requester]:
         return super().get_queryset().alias(owner=OWNER).filter(owner=self.account_id)
 
-    def find(self, rows: QuerySet[Requester]) -> Requester:
-        return self.row_of(rows, self.kwargs["id"])
-
     def row_of(self, rows: QuerySet[Requester], id: str) -> Requester:
         is_storable = "\0" not in id
         requester = rows.filter(requester_id=id).first() if is_storable else None

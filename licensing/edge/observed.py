@@ -67,7 +67,7 @@ def observed_report(events: HistoryQuerySet) -> ObservedFigures:
     if not reasons:
         return ObservedFigures(0, 0, 0, [], [], [])
     payers = payers_among([key for key in requesters if isinstance(key, int)])
-    prices = price_denials(events.filter(requester_id__in=payers), MAX_PRICED)
+    prices = price_denials(events.filter(requester_id__in=payers))
     return ObservedFigures(
         total=reasons.total(),
         payable=sum(requesters[pk] for pk in payers),
@@ -122,19 +122,19 @@ class DenialPrices(NamedTuple):
     has_more: bool  # older ones, which were not
 
 
-def price_denials(events: HistoryQuerySet, most: int) -> DenialPrices:
-    """Add up the prices of the first offers of the newest `most` denials."""
+def price_denials(events: HistoryQuerySet) -> DenialPrices:
+    """Add up the prices of the first offers of the newest MAX_PRICED denials."""
     by_requester: defaultdict[str, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
-    denials = list(events.only(*PRICED_BY).order_by(*ORDER_BY_TIME)[: most + 1])
+    denials = list(events.only(*PRICED_BY).order_by(*ORDER_BY_TIME)[: MAX_PRICED + 1])
     requesters = Requester.objects.filter(pk__in={denial.requester_id for denial in denials})
     ids = dict(requesters.values_list("pk", "requester_id"))
-    for question in equal_questions(denials[:most], ids):
+    for question in equal_questions(denials[:MAX_PRICED], ids):
         price = price_at_stake(question.policy, question.facts)
         if price is not None:
             amount = from_millionths(price.amount * question.events)
             by_requester[question.requester_id][price.currency] += amount
     sums = {requester: dict(prices) for requester, prices in by_requester.items()}
-    return DenialPrices(sums, min(len(denials), most), len(denials) > most)
+    return DenialPrices(sums, min(len(denials), MAX_PRICED), len(denials) > MAX_PRICED)
 
 
 def added_up(sums_of_requesters: Iterable[Sums]) -> Sums:

@@ -32,9 +32,7 @@ def charged_terms(entry: LedgerEntry | None) -> tuple[Decimal, str, datetime, st
     return None if entry is None else (entry.amount, entry.currency, entry.occurred_at, entry.license_type)
 
 
-def keep_books(
-    changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]], fees: Iterable[LedgerEntry] = ()
-) -> None:
+def keep_books(changes: Iterable[tuple[LedgerEntry | None, LedgerEntry | None]], fees: Iterable[LedgerEntry]) -> None:
     """Reverse changed ledger entries of licences, and add the new ones and the fees that are due.
 
     Raises ValidationFailed, for example if a price would fall below its refunds.

@@ -16,7 +16,7 @@ from analytics.models import LedgerEntry
 from licensing.access.history.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
-from licensing.edge.observed import MAX_PRICED, Sums, added_up, payers_among, price_denials
+from licensing.edge.observed import Sums, added_up, payers_among, price_denials
 from licensing.sites.identification import Identification
 from licensing.visits.figures import Visits
 from licensing.visits.reading import Usage, VisitSelection
@@ -62,14 +62,14 @@ class CrawlerReport(Struct, frozen=True):
     is_truncated: bool
 
 
-def crawler_report(usage: Usage, by: By, most_priced: int = MAX_PRICED) -> CrawlerReport:
+def crawler_report(usage: Usage, by: By) -> CrawlerReport:
     selection = usage.selection
     crawlers = usage.crawlers
     table = current_table.get()
     by_day = crawls_by_day(usage)
     referrals = {host: visits.total for (host,), visits in usage.sums(selection.referrers, "referrer").items()}
     revenue = crawler_revenue(selection, crawlers)
-    at_stake, is_truncated = revenue_at_stake(selection, crawlers, most_priced)
+    at_stake, is_truncated = revenue_at_stake(selection, crawlers)
 
     def grouped(name_crawler: Callable[[Crawler], str]) -> dict[str, Taker]:
         crawls = sum_by_key((name_crawler(crawlers[pk]), counts) for (_, pk), counts in by_day.items())
@@ -161,11 +161,11 @@ def charges_for(
 
 
 def revenue_at_stake(
-    selection: VisitSelection, crawlers: Mapping[int, Crawler], max_priced: int
+    selection: VisitSelection, crawlers: Mapping[int, Crawler]
 ) -> tuple[list[tuple[Crawler, Sums]], bool]:
     """Return the prices of observed denials of crawlers that could pay, and whether only the newest were priced."""
     payers = payers_among(list(crawlers))
     denials = HistoryQuerySet.covering(selection.events()).filter(observed__gt="", requester_id__in=payers)
-    prices = price_denials(denials, max_priced)
+    prices = price_denials(denials)
     crawler_of_requester = current_table.get().by_requester
     return [(crawler_of_requester[name], sums) for name, sums in prices.by_requester.items()], prices.has_more

@@ -41,9 +41,9 @@ class Terms(Struct, frozen=True):
     reachable: Promise = frozenset()
 
     @classmethod
-    def from_policy(cls, policy: CompiledPolicy | None, url: str = "") -> "Terms":
+    def from_policy(cls, policy: CompiledPolicy | None) -> "Terms":
         return cls(
-            url,
+            "",
             promised_uses(policy),
             uses_without_license(policy),
             mining_duties(policy),

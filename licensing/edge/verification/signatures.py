@@ -93,9 +93,6 @@ class KnownKey(HTTPSignatureKeyResolver):
     def resolve_public_key(self, key_id: str) -> Ed25519PublicKey:
         return self.key
 
-    def resolve_private_key(self, key_id: str) -> Any:
-        raise NotImplementedError("Requests are verified here, not signed.")
-
 
 class Signatures:
     """Verifies visitors' signatures. All methods run on the event loop."""
