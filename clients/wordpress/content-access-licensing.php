@@ -64,13 +64,13 @@ const EDITOR_SCRIPT = <<<'JS'
             const isMoved = before.id === post.id && before.status === 'publish' && post.status === 'publish' && from !== to;
             before = post;
             if (isMoved) {
-                const text = `Content Access Licensing: this page has moved from ${from} to ${to}. %s`;
+                const text = `Content Access Licensing: this page, with any pages below it, has moved from ${from} to ${to}. %s`;
                 wp.data.dispatch('core/notices').createWarningNotice(text, {id: 'content-licensing-moved'});
             }
         });
     }
     JS;
-const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one
+const NEWEST = 100; // posts, and categories, of which OPEN_PATHS should match one; posts of a category that may move with it
 const TERMS_SECONDS = 300; // after which robots.txt is requested again
 const REFUSAL_PAGE = '<!doctype html><html lang="%3$s"><meta name="viewport" content="width=device-width">'
     . '<title>%1$s</title><body style="font: 1.1em/1.5 sans-serif; margin: 4em auto; max-width: 32em; padding: 0 1em">'
@@ -121,9 +121,12 @@ add_filter('rest_pre_dispatch', __NAMESPACE__ . '\guard_rest', 0, 3);
 add_filter('robots_txt', __NAMESPACE__ . '\add_robots', PHP_INT_MAX); // whose text has all own rules
 add_action('admin_notices', __NAMESPACE__ . '\show_problems');
 add_action('pre_post_update', __NAMESPACE__ . '\note_post');
+add_action('wp_trash_post', __NAMESPACE__ . '\note_post'); // WordPress changes the slug of what it trashes before it updates the post
+add_action('before_delete_post', __NAMESPACE__ . '\note_post');
 add_action('add_term_relationship', __NAMESPACE__ . '\note_post'); // before it is added
 add_action('delete_term_relationships', __NAMESPACE__ . '\note_post');
 add_action('edit_terms', __NAMESPACE__ . '\note_term', 10, 2);
+add_action('pre_delete_term', __NAMESPACE__ . '\note_term', 10, 2);
 add_action('transition_post_status', __NAMESPACE__ . '\forget_new_post', 10, 3);
 add_action('shutdown', __NAMESPACE__ . '\keep_moves', PHP_INT_MIN); // the block editor sets categories after it has saved the post
 add_action('admin_notices', __NAMESPACE__ . '\show_moves');
@@ -929,26 +932,43 @@ function problems(): array
     return $problems;
 }
 
-/** Note the path of a post before it changes, or before a category is added or removed. */
+/** Note the path of a post before it changes, or before a category is added or removed, and those of the pages below it. */
 function note_post(int $id): void
 {
-    note_path("post-$id");
+    $type = (string) get_post_type($id);
+    $level = note_path("post-$id") && is_post_type_hierarchical($type) ? [$id] : [];
+    $any = ['post_type' => $type, 'post_status' => get_post_stati(), 'numberposts' => -1, 'orderby' => 'ID', 'order' => 'ASC'];
+    while ($level) {
+        $below = get_posts(['post_parent__in' => $level, 'update_post_meta_cache' => false, 'update_post_term_cache' => false] + $any);
+        $level = array_filter(wp_list_pluck($below, 'ID'), fn ($child) => note_path("post-$child"));
+    }
 }
 
-/** Note the path of a term before it changes: those of its posts may begin with it. */
+/** Note the path of a term before it changes, and those of the newest posts and of the terms below it, which may begin with it. */
 function note_term(int $id, string $taxonomy): void
 {
-    if (is_taxonomy_viewable($taxonomy)) {
-        note_path("term-$id");
+    if (!is_taxonomy_viewable($taxonomy) || !note_path("term-$id") || !is_taxonomy_hierarchical($taxonomy)) {
+        return;
+    }
+    $below = [['taxonomy' => $taxonomy, 'terms' => [$id]]];
+    $types = get_taxonomy($taxonomy)->object_type;
+    foreach (get_posts(['post_type' => $types, 'tax_query' => $below, 'numberposts' => NEWEST]) as $post) {
+        note_path("post-$post->ID");
+    }
+    foreach (get_term_children($id, $taxonomy) as $child) {
+        note_path("term-$child");
     }
 }
 
-function note_path(string $key): void
+/** Note the path, unless this request has noted it, or this is not the place; return whether it did. */
+function note_path(string $key): bool
 {
     $is_other_site = is_multisite() && ms_is_switched();
-    if (!isset(Moves::$from[$key]) && !$is_other_site && !missing_constants()) {
-        Moves::$from[$key] = public_path($key);
+    if (isset(Moves::$from[$key]) || $is_other_site || missing_constants()) {
+        return false;
     }
+    Moves::$from[$key] = public_path($key);
+    return true;
 }
 
 /** Forget a post that is published or withdrawn: WordPress adds the categories of a new one before it says so. */

@@ -30,7 +30,7 @@ def test_the_block_editor_says_at_once_that_a_post_has_moved(chromium, tmp_path)
                 shown = "wp.data.select('core/notices').getNotices().filter(({status}) => status === 'warning')"
                 return list(page.evaluate(f"{shown}.map(({{content}}) => content.split('. ')[0])"))
 
-            said = "Content Access Licensing: this page has moved from"
+            said = "Content Access Licensing: this page, with any pages below it, has moved from"
             assert notices("title: 'Renamed'") == []
             assert notices(f"categories: [{site.posts['free-category']}]") == [
                 f"{said} /sold/sold-post/ to /free/sold-post/"

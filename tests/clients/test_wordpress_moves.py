@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.clients.wordpress import WordPress, log_in, wordpress
+from tests.clients.wordpress import HOST, WordPress, log_in, wordpress
 from tests.services import free_port
 
 NOTICE = re.compile(r'<div class="notice notice-warning is-dismissible">(<p>Content Access Licensing: .*?)</div>')
@@ -117,14 +117,86 @@ def test_an_import_of_new_posts_says_nothing_and_one_of_known_posts_names_the_fi
     assert shown(admin) == [*first, "and 295 more"]
 
 
-def test_a_page_and_a_category_move_with_what_is_below_them(admin, alone):
-    page = save(admin, "pages", title="نص", status="publish")["id"]
-    save(admin, f"pages/{page}", slug="text")
-    category = alone.posts["sold-category"]
-    save(admin, f"categories/{category}", slug="open")
-    assert shown(admin) == ["نص: from /نص/ to /text/", "sold: from /category/sold/ to /category/open/"]
-    save(admin, f"categories/{category}", slug="sold")
-    assert shown(admin) == ["sold: from /category/open/ to /category/sold/"]
+def page(admin: httpx.Client, title: str, parent: int = 0, **fields: Any) -> int:
+    return int(save(admin, "pages", title=title, parent=parent, **{"status": "publish", **fields})["id"])
+
+
+def follow(admin: httpx.Client, listed: str, link: str) -> None:
+    """Follow the link of a list in wp-admin whose URL has this text."""
+    links = re.findall(r"<a href=['\"]([^'\"]+)['\"]", admin.get(listed).text)
+    [url] = {html.unescape(url) for url in links if link in html.unescape(url)}
+    path = httpx.URL(httpx.URL(f"http://{HOST}/wp-admin/").join(url)).raw_path.decode()
+    assert admin.get(path).status_code == 302
+
+
+def test_a_parent_page_names_the_pages_below_it_and_their_number(admin, alone):
+    parent = page(admin, "نص")
+    draft = page(admin, "draft", parent, status="draft", slug="d")
+    for number in range(1, 7):
+        page(admin, f"c{number}", draft if number == 6 else parent)
+    save(admin, f"pages/{parent}", slug="text")
+    first = [f"c{number}: from /نص/c{number}/ to /text/c{number}/" for number in range(1, 5)]
+    assert shown(admin) == ["نص: from /نص/ to /text/", *first, "and 2 more"]
+    save(admin, f"pages/{parent}", content="other", title="other")
+    assert shown(admin) == []
+
+
+@pytest.mark.parametrize("screen", ["list", "block editor"])
+def test_who_trashes_restores_or_deletes_a_parent_page_sees_where_the_pages_below_it_are(admin, alone, screen):
+    slug = f"in-the-{screen.replace(' ', '-')}"
+    parent = page(admin, slug)
+    page(admin, "grandchild", page(admin, "child", parent))
+    trash = "/wp-admin/edit.php?post_status=trash&post_type=page"
+
+    def do(action: str) -> None:
+        if screen == "list":
+            listed = trash if action != "trash" else "/wp-admin/edit.php?post_type=page"
+            follow(admin, listed, f"post.php?post={parent}&action={action}&")
+        elif action == "untrash":
+            alone.evaluated(f"wp_set_current_user(1); wp_untrash_post({parent}); wp_publish_post({parent});")
+        else:
+            assert admin.delete(f"/wp-json/wp/v2/pages/{parent}", params={"force": action == "delete"}).is_success
+
+    closed, trashed, opened = f"/{slug}", f"/{slug}__trashed", ""
+    for action, before, after in (
+        ("trash", closed, trashed),
+        ("untrash", trashed, closed),
+        ("trash", closed, trashed),
+        ("delete", trashed, opened),
+    ):
+        do(action)
+        assert shown(admin) == [
+            f"child: from {before}/child/ to {after}/child/",
+            f"grandchild: from {before}/child/grandchild/ to {after}/child/grandchild/",
+        ], action
+
+
+def test_a_page_that_is_trashed_with_those_below_it_moves_nothing(admin, alone):
+    parent = page(admin, "whole")
+    child = page(admin, "part", parent)
+    alone.evaluated(f"wp_set_current_user(1); wp_trash_post({parent}); wp_trash_post({child});")
+    assert shown(admin) == []
+    alone.evaluated(f"wp_set_current_user(1); wp_delete_post({parent}); wp_delete_post({child});")
+    assert shown(admin) == []
+
+
+def test_a_category_names_the_categories_and_the_newest_posts_below_it(admin, alone):
+    parent = save(admin, "categories", name="above")["id"]
+    child = save(admin, "categories", name="below", parent=parent)["id"]
+    save(admin, "posts", title="deep", status="publish", categories=[child])
+    save(admin, f"categories/{parent}", slug="over")
+    assert shown(admin) == [
+        "above: from /category/above/ to /category/over/",
+        "deep: from /above/below/deep/ to /over/below/deep/",
+        "below: from /category/above/below/ to /category/over/below/",
+    ]
+    save(admin, f"categories/{parent}", description="other")
+    assert shown(admin) == []
+    assert admin.delete(f"/wp-json/wp/v2/categories/{parent}", params={"force": True}).is_success
+    assert shown(admin) == [
+        "deep: from /over/below/deep/ to /below/deep/",
+        "below: from /category/over/below/ to /category/below/",
+    ]
 
 
 def test_a_plugin_without_its_settings_says_nothing(admin, alone):
