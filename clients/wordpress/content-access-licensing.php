@@ -264,6 +264,10 @@ function guard_once(): void
     }
     Visit::$method = shows_no_text() ? 'HEAD' : page_method(); // HEAD is free
     $verdict = decide(page_urls(), Visit::$method);
+    if ($verdict->status !== null && $GLOBALS['wp']->query_vars === ['error' => '404']) {
+        clear_posts();
+        return;
+    }
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -272,6 +276,16 @@ function guard_once(): void
         }
         exit;
     }
+}
+
+/** Let the page for missing ones show no posts: for a path that no permalink can have, WordPress has queried the newest. */
+function clear_posts(): void
+{
+    global $wp, $wp_query;
+    $wp_query->posts = [];
+    $wp_query->post_count = 0;
+    $wp_query->post = null;
+    $wp->register_globals();
 }
 
 /** Return the visit's method; WordPress answers OPTIONS with the whole page. */

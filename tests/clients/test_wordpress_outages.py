@@ -285,6 +285,23 @@ def test_in_a_network_the_main_site_answers_the_terms_of_the_sites_in_folders(st
     assert "WordPress is in the folder" not in shown
 
 
+def test_a_path_that_no_permalink_can_have_is_missing_though_the_service_refuses_it(
+    visit: httpx.Client, stranger: WordPress, client: Client, site: str
+):
+    """WordPress queries the newest posts there, which a theme may show."""
+    structure = "'%s/%%category%%/%%postname%%/'"
+    permalinks = f"update_option('permalink_structure', {structure}); delete_option('rewrite_rules');"
+    stranger.evaluated(permalinks % "/blog")
+    fields: Any = {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+    for key in (client.create_api_key(fields)["key"], "svc_sk_x"):
+        with stranger.configured(CONTENT_LICENSING_KEY=key):
+            sold = visit.get("/blog/premium/premium-post/")
+            page = visit.get("/nope/")
+        assert sold.status_code in {403, 503}
+        assert (key, page.status_code, SECRET in page.text, "Everybody reads" in page.text) == (key, 404, False, False)
+    stranger.evaluated(permalinks % "")
+
+
 def test_a_plugin_that_is_deleted_leaves_nothing_behind(visit: httpx.Client, stranger: WordPress):
     def left() -> list[str]:
         names = "SELECT option_name FROM wp_options WHERE option_name LIKE '%content_licensing%'"

@@ -1,7 +1,8 @@
 <?php
 /**
  * Answer every page with the premium post, as plugins for printing do. ?print is the action that answers. With ?discards
- * it discards what was printed before, as downloads do; with ?code it sets the status by PHP alone.
+ * it discards what was printed before, as downloads do; with ?code it sets the status by PHP alone. The page for missing
+ * ones lists posts, as in themes that have no template for it.
  */
 
 foreach (['wp', 'template_redirect'] as $action) {
@@ -16,6 +17,13 @@ foreach (['wp', 'template_redirect'] as $action) {
         }
     }, 1);
 }
+
+add_filter('template_include', function ($template) {
+    for (; is_404() && have_posts(); the_content()) {
+        the_post();
+    }
+    return $template;
+});
 
 add_action('shutdown', function () { // as plugins do that change all that is printed
     if (isset($_GET['changes'])) {
