@@ -32,7 +32,8 @@ const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
-const PAUSED = 'content_licensing_paused', LOGGED = 'content_licensing_logged_'; // transients; LOGGED is a prefix
+const PAUSED = 'content_licensing_paused'; // option: when the service is to be asked again; '' if it answered
+const LOGGED = 'content_licensing_logged_'; // transients, prefix of a reason
 const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
@@ -743,16 +744,13 @@ function ask(string $path, array $headers)
     if (missing_constants()) {
         return new \WP_Error('unconfigured', undefined_constants());
     }
-    $tried_at = (int) get_transient(PAUSED);
-    if (time() < $tried_at) {
+    $due = (string) get_option(PAUSED, '');
+    if ($due !== '' && (time() < (int) $due || !claim_try($due))) {
         return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
     $options['user-agent'] = $headers['user-agent'] ?? '';
-    if ($tried_at) {
-        pause(); // for the other visits
-    }
     $begin = microtime(true);
     $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
     $took = microtime(true) - $begin;
@@ -760,8 +758,8 @@ function ask(string $path, array $headers)
         pause();
         return $answer;
     }
-    if ($tried_at) {
-        delete_transient(PAUSED);
+    if ($due !== '') {
+        remember(PAUSED, '');
     }
     if ($took < SLOW_SECONDS) {
         remember(SLOW, '');
@@ -783,7 +781,17 @@ function count_slow_answer(): void
 /** Note when the service is to be tried again. The note stays until it answers. */
 function pause(): void
 {
-    set_transient(PAUSED, time() + PAUSE);
+    update_option(PAUSED, (string) (time() + PAUSE));
+}
+
+/** Claim the first question after a pause in the database, because other visits read the same note: they pause on. */
+function claim_try(string $due): bool
+{
+    global $wpdb;
+    $note = ['option_name' => PAUSED, 'option_value' => $due];
+    $is_claimed = $wpdb->update($wpdb->options, ['option_value' => (string) (time() + PAUSE)], $note) === 1;
+    wp_cache_delete_multiple(['alloptions', PAUSED], 'options');
+    return $is_claimed || get_option(PAUSED, '') === ''; // the service has answered meanwhile
 }
 
 /** @param array|\WP_Error $answer */

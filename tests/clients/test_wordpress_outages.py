@@ -217,6 +217,12 @@ def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_facto
         silent.accept()[0].close()
         with pytest.raises(BlockingIOError):
             silent.accept()
+        assert visit.get("/free/free-post/?later=40&meanwhile=1").status_code == 200
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # which the other visit has tried
+            silent.accept()
+
+
 
 
 def test_the_admin_says_that_the_service_is_slow(
