@@ -31,6 +31,7 @@ const SHOWN = ['link', 'www-authenticate', 'retry-after', 'crawler-price', 'craw
 const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
+const MAX_ANSWER = 8388608; // bytes of an answer that are kept: what another server sends without end would use up PHP's memory
 const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
 const PAUSED = 'content_licensing_paused'; // option: when the service is to be asked again; '' if it answered
 const LOGGED = 'content_licensing_logged_'; // transients, prefix of a reason
@@ -38,7 +39,7 @@ const SLOW = 'content_licensing_slow'; // option: how many answers in a row were
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
 const OWN_HOSTS = 'content_licensing_own_hosts'; // option: hosts where administrators work, with the day of the last visit that the
-// key was not for; '' if there was none
+// key was not for, and mark_of_key(); '' if there was none
 const MAX_OWN_HOSTS = 20;
 const MAX_HOSTS = 100; // whose mode and robots.txt are kept
 const OUTAGE = 'content_licensing_outage'; // option: time and reason of the last question without a decision; empty after one
@@ -642,10 +643,16 @@ function note_own_host(string $host): void
 function note_visit(string $host, bool $is_refused): void
 {
     $hosts = (array) get_option(OWN_HOSTS, []);
-    $day = $is_refused ? gmdate('Y-m-d') : '';
+    $day = $is_refused ? gmdate('Y-m-d ') . mark_of_key() : '';
     if (($hosts[$host] ?? $day) !== $day) {
         update_option(OWN_HOSTS, [$host => $day] + $hosts);
     }
+}
+
+/** Return what tells this key from a former one, without its secret. */
+function mark_of_key(): string
+{
+    return defined('CONTENT_LICENSING_KEY') ? substr(md5(CONTENT_LICENSING_KEY), 0, 8) : 'none';
 }
 
 /** Return the text without numbers, such as milliseconds, which change each time. */
@@ -664,7 +671,8 @@ function outage($answer): array
     if (is_wp_error($answer)) {
         $message = $answer->get_error_message();
         $code = $answer->get_error_code();
-        return [$code, $code === 'unconfigured' ? $message : "The licensing service cannot be reached: $message"];
+        $line = 'The licensing service cannot be reached: ' . rtrim($message, '. ') . '. Is CONTENT_LICENSING_URL right, with https://?';
+        return [$code, $code === 'unconfigured' ? $message : $line];
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
@@ -749,7 +757,7 @@ function ask(string $path, array $headers)
         return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
-    $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0];
+    $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0, 'limit_response_size' => MAX_ANSWER];
     $options['user-agent'] = $headers['user-agent'] ?? '';
     $begin = microtime(true);
     $answer = wp_remote_get(untrailingslashit(CONTENT_LICENSING_URL) . $path, $options);
@@ -922,7 +930,8 @@ function problems(): array
             . 'for them. See its load, and the network between.';
     }
     $yesterday = gmdate('Y-m-d', time() - DAY_IN_SECONDS);
-    foreach (array_keys(array_filter((array) get_option(OWN_HOSTS, []), fn ($day) => $day >= $yesterday)) as $host) {
+    $is_current = fn ($day) => $day >= $yesterday && str_ends_with($day, mark_of_key());
+    foreach (array_keys(array_filter((array) get_option(OWN_HOSTS, []), $is_current)) as $host) {
         $problems[] = "visits of $host are not decided. " . wrong_host($host)
             . ' Until then, a site that enforces refuses everybody there but editors.';
     }

@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -99,6 +100,9 @@ def test_the_admin_says_why_visits_are_not_decided_until_one_is(
     with stranger.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{free_port()}"):
         assert statuses(visit) == [200, 503]
         assert shows("cannot be reached: cURL error")
+    with stranger.configured(CONTENT_LICENSING_URL="127.0.0.1:21100"):
+        assert statuses(visit) == [200, 503]
+        assert shows("A valid URL was not provided. Is CONTENT_LICENSING_URL right, with https://?")
     with stranger.configured(CONTENT_LICENSING_URL=f"{running.url}/v1"):
         assert statuses(visit) == [200, 503]
         assert shows(f"{running.url}/v1 did not answer as the licensing service", "without /v1? It answered 404")
@@ -122,8 +126,9 @@ def test_a_site_that_observes_refuses_nobody_though_the_key_is_for_another_host(
         fields: Any = {"name": host, "type": "secret", "permissions": ["access:check"], "allowedHosts": [host]}
         with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
             page = visit.get("/premium/premium-post/")
-        assert (host, page.status_code, SECRET in page.text) == (host, 200, True)
-        assert (host, problem in admin.get("/wp-admin/edit.php").text) == (host, is_shown)
+            assert (host, page.status_code, SECRET in page.text) == (host, 200, True)
+            assert (host, problem in admin.get("/wp-admin/edit.php").text) == (host, is_shown)
+    assert problem not in admin.get("/wp-admin/edit.php").text  # that was another key
     assert page.headers["Cache-Control"] == "private"
 
 
@@ -223,6 +228,24 @@ def test_while_the_service_stalls_a_site_that_observes_stays_open(tmp_path_facto
             silent.accept()
 
 
+class EndlessServer(Quiet):
+    def serve(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(ConnectionError):
+            while True:
+                self.wfile.write(bytes(1_000_000))
+
+
+def test_an_answer_without_end_is_a_timeout(stranger: WordPress):
+    with serving(EndlessServer) as endless, stranger.configured(CONTENT_LICENSING_URL=f"http://127.0.0.1:{endless}"):
+        shown = stranger.evaluated("""
+            ini_set('memory_limit', '64M');
+            ContentAccessLicensing\\ask('/v1/access/middleware', []);
+            echo get_option('content_licensing_paused') > time() ? 'pauses' : 'does not pause';
+            delete_option('content_licensing_paused');
+        """)
+    assert shown == "pauses"
 
 
 def test_the_admin_says_that_the_service_is_slow(
