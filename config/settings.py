@@ -14,7 +14,7 @@ from kit.environ import env, env_bool, env_choice, env_hosts, env_int, env_list,
 from kit.http import deprecations
 from kit.private_files import GROUP_AND_OTHERS, private_directory, remove_permissions
 from kit.telemetry.reserved_files import use_reserved_files
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

@@ -75,7 +75,7 @@ TESTS = {
         *files("endpoints", "access_schedule"),
     ],
     "licensing/policies/facts.py": [*DECISIONS, *CHECKS, *files("endpoints", "decision_get", "access_faults")],
-    "licensing/policies/standing.py": [*DECISIONS, *CHECKS, *files("edge", "license_tokens")],
+    "licensing/policies/effective_licenses.py": [*DECISIONS, *CHECKS, *files("edge", "license_tokens")],
     "licensing/policies/rate_limits.py": [
         *files("decisions", "rate_limit_windows"),
         *files("endpoints", "access_rate_limits"),

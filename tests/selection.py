@@ -57,12 +57,12 @@ ON_SQLITE_ALONE = {
         "test_charges_of_decisions",
         "test_compiled",
         "test_dependences",
+        "test_effective_licenses",
         "test_evaluation",
         "test_guide_example",
         "test_lint",
         "test_rate_limit_windows",
         "test_schedule",
-        "test_standing",
     ],
     "documentation": [
         "test_conditional_changes",

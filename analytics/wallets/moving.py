@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounts.auditing import audit
-from analytics.wallets.book import Book
+from analytics.wallets.grants import Book
 from analytics.wallets.models import Grant, Wallet, WalletEntryType
 from analytics.wallets.rows import lock_book, save_book
 from kit.http.errors import ValidationFailed

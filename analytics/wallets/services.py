@@ -13,7 +13,7 @@ from accounts.auditing import audit
 from accounts.models import Account
 from accounts.plans import epochs
 from analytics.payments.services import record_payment
-from analytics.wallets.book import Book, period_after
+from analytics.wallets.grants import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, lock_requester
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet

@@ -15,6 +15,7 @@ from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.access.check_values import Check
 from licensing.access.faults import Tell
 from licensing.access.subjects import Item, RequesterSnapshot
+from licensing.policies.effective_licenses import build_facts, build_standing, parse_asserted_standing
 from licensing.policies.facts import (
     CHECK_FACTS,
     NOTHING,
@@ -32,7 +33,6 @@ from licensing.policies.facts import (
     or_stored,
 )
 from licensing.policies.offers import OFFER, build_payer_facts
-from licensing.policies.standing import build_facts, build_standing, parse_asserted_standing
 
 B = TypeVar("B", bound=Struct)
 # A fact in a part of a body: its name, its index in GivenFacts.facts, and the fact if its values are parsed.

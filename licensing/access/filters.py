@@ -17,7 +17,7 @@ from kit.rest.filters import (
     text,
     timestamp,
 )
-from kit.values.pages import both_schemes
+from kit.values.canonical_pages import both_schemes
 from licensing.database_lookups import BeginsWith
 from licensing.policies.decision import Reason
 from licensing.sites.identification import Identification

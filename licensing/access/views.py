@@ -26,10 +26,10 @@ from kit.rest.views import Handler
 from kit.storage.limited import TookTooLong
 from kit.storage.loading import join
 from kit.values.json_values import Rendered
+from licensing.access.archived.pagination import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.bodies import POLICIES_READ, BatchBody, CheckBody
 from licensing.access.event_loop.in_thread import answer_check
 from licensing.access.filters import DecisionFilters
-from licensing.access.history.lists import HistoryPagination, count_archive, count_by_rollups, find_archived
 from licensing.access.recorded_decisions import recorded_answers
 from licensing.access.rendering import present_recorded, present_refunds
 from licensing.access.selected_decisions import SelectedDecisions

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts.plans import epochs
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 from licensing.content.models import Content, Status
 from licensing.content.url_key import as_bytes, page_keys, page_of_key, set_keys, source_key, spread_page_keys
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from django.conf import settings
 from django.db.models import Count
 
-from kit.values.pages import HALF, RegisteredPage
+from kit.values.canonical_pages import HALF, RegisteredPage
 from kit.values.urls import normalise
 from licensing.content.models import Content
 

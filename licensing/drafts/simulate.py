@@ -23,8 +23,8 @@ from kit.storage.loading import prepare
 from kit.storage.replica import reading_connection
 from kit.values import ids
 from kit.values.ids import RawId
+from licensing.access.archived.pagination import available_archive, events_of
 from licensing.access.facts import facts_of_event
-from licensing.access.history.lists import available_archive, events_of
 from licensing.content.models import Content
 from licensing.drafts.replay import RecordedDecision, Replay, ReplayTotals, earliest_window
 from licensing.policies.compiled import CompiledPolicy

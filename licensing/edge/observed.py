@@ -18,7 +18,7 @@ from django.db.models.lookups import Exact
 from accounts.plans.models import UnlistedSigners
 from analytics.models import AccessEvent
 from kit.values.decimals import from_millionths, render_amount
-from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
+from licensing.access.archived.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.access.recorded_decisions import equal_questions
 from licensing.content.models import Content
 from licensing.edge.crawlers import has_signs

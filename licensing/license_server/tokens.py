@@ -20,8 +20,8 @@ from licensing.license_server.resources import Resource
 from licensing.licenses.compiled import find_licenses
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.decision import judge
+from licensing.policies.effective_licenses import build_facts, build_standing
 from licensing.policies.facts import HeldLicense
-from licensing.policies.standing import build_facts, build_standing
 
 
 class Unlicensed(Exception):

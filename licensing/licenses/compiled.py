@@ -11,8 +11,8 @@ from kit.values.decimals import to_millionths
 from licensing.clients.models import LicenseClient
 from licensing.licenses.license_index import LicenseIndex
 from licensing.licenses.models import License, LicenseStatus
+from licensing.policies.effective_licenses import Term
 from licensing.policies.facts import HeldLicense
-from licensing.policies.standing import Term
 
 MAX_COMPILED = 64 * 1024 * 1024  # bytes of compiled licences in memory
 COLUMNS = (

@@ -5,7 +5,7 @@ from datetime import datetime
 from operator import is_
 from sys import getsizeof
 
-from licensing.policies.standing import Standing, Term, standing_at
+from licensing.policies.effective_licenses import Standing, Term, standing_at
 
 
 class LicenseIndex:

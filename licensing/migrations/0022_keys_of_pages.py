@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import migrations, models, transaction
 from django.db.models import Count, Q
 
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 
 CHUNK = 1_000
 

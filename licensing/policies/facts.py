@@ -70,7 +70,7 @@ class Source(Enum):
     """Where a fact comes from."""
 
     DECISION = auto()  # columns of the recorded decision: requester, time, permission
-    LICENSES = auto()  # the requester's licences for the item (licensing.policies.standing)
+    LICENSES = auto()  # the requester's licences for the item (licensing.policies.effective_licenses)
     WALLETS = auto()  # the requester's wallets, read when the decision is recorded (licensing.access.charging)
     ITEM = auto()  # the item or its page: the attribute of the same name of licensing.access.subjects.Item
     CHECK = auto()  # the body of the check, or what the edge found out about the visitor
@@ -309,7 +309,7 @@ class Facts(Struct, frozen=True, gc=False):
 
 
 # Recorded for people; rules cannot use them. The caller's claims about licences count unless the service has licences
-# of the requester (licensing.policies.standing).
+# of the requester (licensing.policies.effective_licenses).
 NOTES = (
     Fact(name="url", label="Page asked for"),
     Fact(name="siteId", label="Site"),

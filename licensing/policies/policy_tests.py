@@ -14,6 +14,7 @@ from kit.values.json_values import JsonObject
 from kit.values.timestamps import parse_timestamp, render_timestamp
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.decision import Decision, decide, judge
+from licensing.policies.effective_licenses import Standing, Term, build_facts, parse_asserted_standing, standing_at
 from licensing.policies.facts import (
     DEFAULTS,
     TESTED_FACTS,
@@ -25,7 +26,6 @@ from licensing.policies.facts import (
     facts_of_item,
 )
 from licensing.policies.rules import Rule
-from licensing.policies.standing import Standing, Term, build_facts, parse_asserted_standing, standing_at
 
 MAX_TESTS = 100
 MAX_TESTS_BYTES = 64 * 1024  # of compact JSON; same as for rules

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 
-from kit.values.pages import Parameters, RegisteredPage, RequestedPages, page_spelling
+from kit.values.canonical_pages import Parameters, RegisteredPage, RequestedPages, page_spelling
 from licensing.content.models import Content, Status
 
 K = TypeVar("K")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analytics.archive.horizon import read_at_horizon
 from analytics.events.partitions import first_decision_id
 from analytics.models import LedgerEntry
-from licensing.access.history.queryset import HistoryQuerySet
+from licensing.access.archived.queryset import HistoryQuerySet
 from licensing.edge.crawlers import Crawler, Referrer
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.observed import Sums, added_up, payers_among, price_denials

@@ -10,8 +10,8 @@ from analytics.report_files import report_response
 from kit.http.errors import InvalidRequest
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
+from kit.values.canonical_pages import with_https
 from kit.values.decimals import render_amount
-from kit.values.pages import with_https
 from licensing.access.serializers import ChargeShown
 from licensing.crawler_classes import CLASSES
 from licensing.edge.crawlers import Crawler, Referrer

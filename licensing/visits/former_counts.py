@@ -11,7 +11,7 @@ from django.db import transaction
 
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import start_of_day
-from kit.values.pages import with_https
+from kit.values.canonical_pages import with_https
 from licensing.visits.figures import Visits
 from licensing.visits.models import Page, PageDay, ReferralDay, UsageKind, VisitorDay, VisitsCounted
 from licensing.visits.pages import PageName, keep_urls, stored_pages

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from analytics.report_files import report_response
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.storage.reading import read_snapshot
-from kit.values.pages import with_https
+from kit.values.canonical_pages import with_https
 from kit.values.timestamps import render_timestamp
 from licensing.crawler_classes import CLASSES, OTHER
 from licensing.edge.current_crawlers import current_table

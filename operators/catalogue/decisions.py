@@ -16,7 +16,7 @@ from analytics.ledger.refunds import Charge
 from analytics.models import AccessEvent
 from kit.rest.export import Row
 from kit.values.timestamps import render_timestamp
-from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
+from licensing.access.archived.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter

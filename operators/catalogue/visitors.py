@@ -12,7 +12,7 @@ from analytics.models import AccessEvent
 from analytics.windows import Window
 from kit.storage.reading import read_snapshot
 from kit.storage.replica import Reading
-from kit.values.pages import with_https
+from kit.values.canonical_pages import with_https
 from licensing.edge.crawlers import Table
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import AddressList

@@ -23,7 +23,7 @@ from kit.http.errors import ServiceUnavailable
 from kit.rest.export import Row
 from kit.values import ids
 from kit.values.currencies import in_full
-from licensing.access.history.queryset import ORDER_BY_ID, HistoryQuerySet
+from licensing.access.archived.queryset import ORDER_BY_ID, HistoryQuerySet
 from operators.base.exporting import ListExport
 from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, LocalDateTimeFilter, RelatedFilter, UnitFilter

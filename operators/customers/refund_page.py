@@ -5,7 +5,7 @@ from unfold.decorators import action
 
 from analytics.ledger.refunds import IS_SINGLE, Balance, balance_of, balances_of, charge_of, usage_id
 from analytics.models import AccessEvent, EntryType, LedgerEntry
-from licensing.access.history.queryset import ORDER_BY_TIME, HistoryQuerySet
+from licensing.access.archived.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url

@@ -19,11 +19,11 @@ from accounts.models import Account
 from analytics.models import AccessEvent
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.resources import find
+from licensing.access.archived.queryset import HistoryQuerySet
 from licensing.access.check_values import Check
 from licensing.access.checks import check_access as decide
 from licensing.access.deciding import Answer
 from licensing.access.describe_decision import find_deciding_revision
-from licensing.access.history.queryset import HistoryQuerySet
 from licensing.content.models import Content
 from licensing.policies import services as policy_services
 from licensing.policies.models import Policy, PolicyRevision

@@ -8,7 +8,7 @@ from analytics.ledger.entries import add_entries
 from analytics.ledger.refunds import usage_id
 from analytics.models import AccessEvent, LedgerEntry
 from analytics.rollups.rebuild import rebuild
-from licensing.access.history.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
+from licensing.access.archived.queryset import ORDER_BY_ID, ORDER_BY_TIME, HistoryQuerySet
 from licensing.requesters.models import Requester
 from licensing.visits import crawler_report
 from operators.base.links import change_url, list_url

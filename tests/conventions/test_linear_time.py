@@ -38,10 +38,10 @@ from kit.rest.export import wanted_format
 from kit.rest.filters import parse_integer, split_members
 from kit.rest.lists.orders import decode_cursor
 from kit.telemetry.logs import redact_secrets
+from kit.values.canonical_pages import RegisteredPage, RequestedPages
 from kit.values.decimals import parse_amount
 from kit.values.hosts import host_of_header, parse_host
-from kit.values.pages import RegisteredPage, RequestedPages
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from kit.values.timestamps import parse_date, parse_timestamp
 from kit.values.urls import normalise
 from licensing.access.bodies import parse_check

@@ -11,10 +11,10 @@ from kit.http.headers import parse_address
 from kit.values.timestamps import parse_timestamp
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.effective_licenses import Standing, Term, asserted_standing
 from licensing.policies.facts import Facts, HeldLicense
 from licensing.policies.matching.attributes import load_attributes
 from licensing.policies.rules import parse_rules
-from licensing.policies.standing import Standing, Term, asserted_standing
 
 NOW = "2026-06-01T12:00:00Z"
 START = "2020-01-01"

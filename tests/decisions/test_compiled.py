@@ -11,9 +11,9 @@ import pytest
 from kit.bounded_cache import BoundedCache
 from licensing.licenses.license_index import LicenseIndex
 from licensing.policies.compiled import CompiledPolicy
+from licensing.policies.effective_licenses import Term
 from licensing.policies.facts import HeldLicense
 from licensing.policies.rules import parse_rules
-from licensing.policies.standing import Term
 from tests import largest
 
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from hypothesis import strategies as st
 
-from kit.values.pages import RegisteredPage, RequestedPages
+from kit.values.canonical_pages import RegisteredPage, RequestedPages
 from kit.values.paths import usual_path
 from licensing.edge.publishing.terms import Item
 from licensing.policies.compiled import CompiledPolicy

@@ -1,6 +1,6 @@
 """Random sites and policies, as rules and items."""
 
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 from licensing.edge.publishing.terms import Item
 from licensing.policies.compiled import CompiledPolicy
 from licensing.policies.rules import parse_rules

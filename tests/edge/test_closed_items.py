@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from licensing.edge.proxies import descriptions, items
 from licensing.edge.proxies.accesses import Access, strictest
 from licensing.edge.proxies.descriptions import Pages, describe

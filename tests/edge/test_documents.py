@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kit.telemetry.repeated_log import RepeatedLog
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.edge import middleware
 from licensing.edge.publishing import overlaps, robots_txt, terms

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from accounts.models import Account
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 from kit.values.paths import MAX_LENGTH, read
 from licensing.access.event_loop.blocking_calls import look_up_account
 from licensing.access.subjects import LookupRequest

@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from licensing.access.lookup.items import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys

@@ -3,7 +3,7 @@ from urllib.parse import urlsplit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit.values.pages import MAX_READINGS, read_query, without_index
+from kit.values.canonical_pages import MAX_READINGS, read_query, without_index
 from kit.values.paths import read
 from licensing.edge.original import escape_uri
 from tests.edge.origins import ORIGINS

@@ -12,7 +12,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from licensing.access.lookup.items import find_items
 from licensing.content.models import Content
 from licensing.content.rekeying import has_stale_keys

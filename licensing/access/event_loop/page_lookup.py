@@ -13,7 +13,7 @@ import orjson
 from kit.bounded_cache import NotCached
 from kit.storage.postgresql.async_postgres import Row, Sessions
 from kit.values import ids
-from kit.values.pages import RequestedPages, has_one_reading
+from kit.values.canonical_pages import RequestedPages, has_one_reading
 from licensing.access.lookup.items import ITEM_COLUMNS
 from licensing.access.lookup.pages import compiled_policies, page_named_by
 from licensing.access.subjects import Item, RequesterSnapshot

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from kit.values import ids
-from kit.values.pages import HALF, RequestedPages
+from kit.values.canonical_pages import HALF, RequestedPages
 from licensing.access.lookup.pages import (
     compiled_policies,
     names_of,

@@ -13,7 +13,7 @@ from accounts.models import Unknown
 from kit.bounded_cache import BoundedCache
 from kit.storage.postgresql.timelines import empty_on_promotion
 from kit.values import ids
-from kit.values.pages import RequestedPages
+from kit.values.canonical_pages import RequestedPages
 from licensing.access.subjects import Item, describe_item
 from licensing.content.models import ContentType
 from licensing.policies.compiled import CompiledPolicy

@@ -13,7 +13,7 @@ from kit import statement_timeout
 from kit.bounded_cache import BoundedCache
 from kit.http.errors import InvalidApiKey, ServiceUnavailable
 from kit.storage.postgresql.timelines import empty_on_promotion
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 from licensing.access.lookup.pages import compiled_policies
 from licensing.content.models import Content, Status
 from licensing.crawler_classes import MINING, NAMES_IN_USAGE

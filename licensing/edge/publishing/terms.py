@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.values.pages import RegisteredPage
+from kit.values.canonical_pages import RegisteredPage
 from kit.values.paths import read
-from kit.values.same_page import INDEX, SamePage
+from kit.values.same_page_setting import INDEX, SamePage
 from kit.values.urls import normalise
 from licensing.crawler_classes import KEPT_OUT, USES
 from licensing.edge.publishing.overlaps import Overlaps, at_most

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from licensing.policies.effective_licenses import Standing, Term, asserted_standing, standing_at
 from licensing.policies.facts import HeldLicense
-from licensing.policies.standing import Standing, Term, asserted_standing, standing_at
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 END = BEGIN + timedelta(days=30)

@@ -18,7 +18,7 @@ from analytics.usage.matching import Selection, count_matching
 from kit.rest.lists.counting import Total
 from kit.rest.lists.orders import Order, Position
 from kit.rest.lists.windows import M, WindowedPagination
-from kit.values.pages import both_schemes
+from kit.values.canonical_pages import both_schemes
 from licensing.access.selected_decisions import SelectedDecisions, Window, listed_values
 from licensing.policies.facts import kept_by_erasure
 from licensing.requesters.models import Requester

@@ -14,7 +14,7 @@ from analytics.archive.lookup import available_archive
 from analytics.models import AccessEvent
 
 if TYPE_CHECKING:
-    from licensing.access.history.queries import ArchivedQuery
+    from licensing.access.archived.queries import ArchivedQuery
 
 ORDER_BY_ID, ORDER_BY_TIME = ("-pk",), ("-created", "-pk")
 
@@ -95,6 +95,6 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
     def archived(self, horizon: datetime) -> "Iterator[ArchivedQuery]":
         """Give what the archive has, without limits. Raises ServiceUnavailable."""
         with available_archive():
-            from licensing.access.history.queries import ArchivedQuery  # noqa: PLC0415 - needs an optional extra
+            from licensing.access.archived.queries import ArchivedQuery  # noqa: PLC0415 - needs an optional extra
 
             yield ArchivedQuery(self.query.where, horizon)

@@ -19,7 +19,7 @@ from analytics.archive.reading import FIELDS, MILLISECOND, ArchivedRow, ArchiveQ
 from analytics.models import AccessEvent
 from kit.values import ids
 from kit.values.timestamps import EPOCH, MICROSECOND
-from licensing.access.history.lists import events_of
+from licensing.access.archived.pagination import events_of
 from licensing.access.selected_decisions import Window, listed_values
 from licensing.database_lookups import BeginsWith
 

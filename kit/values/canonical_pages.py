@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.values.paths import PATH_CHARACTERS, read, read_once, until_nul, usual_path
-from kit.values.same_page import SamePage
+from kit.values.same_page_setting import SamePage
 from kit.values.urls import host_of_url, normalise
 
 HALF = 8  # bytes of a key for the page, and again for a parameter
