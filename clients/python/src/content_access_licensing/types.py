@@ -1324,6 +1324,10 @@ class ReasonCount(TypedDict):
 
 
 class RecoveredEvent(TypedDict):
+    """
+    The first or the last of the events that are sent again.
+    """
+
     id: str
     type: str
     created: str
@@ -2664,6 +2668,10 @@ class RateLimit(TypedDict):
 
 
 class Recovered(TypedDict):
+    """
+    What a recovery sends again.
+    """
+
     object: str
     webhookId: str
     since: str | None
