@@ -80,7 +80,8 @@ def strictest_page(check: Check, item: Item, found: Mapping[str, RequesterSnapsh
     if not item.others:
         return item
     other_id = check.edge.and_requester_id if check.edge is not None else None
-    requester, other = found[check.requester_id], found.get(other_id or "")
+    requester = found[check.requester_id]
+    other = found.get(other_id or "")
     return min(item.readings, key=lambda page: leniency(decide_check(check, page, requester, now, other)))
 
 

@@ -117,7 +117,8 @@ def present_refunds(event: AccessEvent, answer: Answer) -> dict[str, object] | N
 
 
 def present_rate(answer: Answer) -> dict[str, object] | None:
-    rule, reset = answer.decision.rule, answer.rate_reset
+    rule = answer.decision.rule
+    reset = answer.rate_reset
     if rule is None or rule.rate_limit is None or reset is None:
         return None
     retry_after = None if answer.decision.allowed else max(reset - int(answer.facts.now.timestamp()), 1)

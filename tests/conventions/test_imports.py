@@ -47,7 +47,8 @@ ROOMS_OF_OPERATORS = [
 LICENSING = [f"licensing/{name}" for floor in CAPABILITIES for name in floor]
 ROOMS = {"accounts": ROOMS_OF_ACCOUNTS, "operators": ROOMS_OF_OPERATORS}
 DECISION = (
-    "decision", "rules", "conditions", "condition_values", "facts", "lint", "modes", "policy_tests", "standing",
+    "decision", "rules", "conditions", "condition_values", "facts", "lint", "modes", "policy_tests",
+    "effective_licenses",
 )  # fmt: skip
 PURE = [
     *(f"licensing/policies/{name}.py" for name in DECISION),

@@ -35,7 +35,8 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
     def read(self, horizon: datetime | None) -> list[AccessEvent]:
         order = tuple(dict.fromkeys(self.query.order_by))  # the admin repeats it
         is_possible = self._iterable_class is ModelIterable and order in ((), ORDER_BY_ID, ORDER_BY_TIME)
-        low, high = self.query.low_mark, self.query.high_mark
+        low = self.query.low_mark
+        high = self.query.high_mark
         recent = self.recent(horizon)
         found = list(recent[low:high])
         if horizon is not None and (high is None or len(found) < high - low):
@@ -52,7 +53,8 @@ class HistoryQuerySet(QuerySet[AccessEvent]):
         return super().count() if self._result_cache is not None else read_at_horizon(self.count_both)
 
     def count_both(self, horizon: datetime | None) -> int:
-        low, high = self.query.low_mark, self.query.high_mark
+        low = self.query.low_mark
+        high = self.query.high_mark
         count = self.recent(horizon)[:high].count()
         if horizon is not None and (high is None or count < high):
             with self.archived(horizon) as older:

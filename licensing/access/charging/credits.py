@@ -24,7 +24,8 @@ Wallets = Sequence[Sequence[str | None]]  # key, unit, key of the licence
 
 def build_charge(decision: Decision) -> Charge | None:
     """Return the decision's charge, unless its rule's limit later denies it."""
-    price, held = decision.price, decision.license
+    price = decision.price
+    held = decision.license
     if price is None or held is None:
         return None
     return Charge(*price, None if held.id is None else license_key(held.id), held.license_type or "")

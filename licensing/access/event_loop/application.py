@@ -142,7 +142,8 @@ class CheckApplication:
         token = request_id.set(valid_request_id(head.header(b"x-request-id")))
         try:
             request = Request(head, receive, self.gateway.callers)
-            status, body = 200, b""
+            status = 200
+            body = b""
             headers: dict[str, str] = {}
             media_type = JSON
             try:
@@ -156,7 +157,8 @@ class CheckApplication:
                 return
             except Exception as exc:  # as_api_error logs unexpected errors
                 error = as_api_error(exc)
-                status, headers = error.status_code, error.headers
+                status = error.status_code
+                headers = error.headers
                 reply, media_type = render_error(error, head.header(b"accept"))
                 body = render_json(reply)
                 forget_frames(exc)
@@ -218,7 +220,8 @@ class CheckApplication:
         decided, now = checks if error is None else decidable(checks, error), moment()
         claim = KeyClaim(request.grant.account_key, key, digest, render_timestamp(now) or "")
         is_batch = request.head.path != CHECK
-        body, headers = b"", dict[str, str]()
+        body = b""
+        headers = dict[str, str]()
         answers: Sequence[Answer | ApiError] = ()  # none for a stored reply
 
         def render(made: Sequence[Answer | ApiError]) -> bytes:
@@ -250,8 +253,10 @@ class CheckApplication:
 
     async def read_checks(self, request: Request) -> list[Check]:
         """Parse the request's checks: small bodies on the event loop, others in a thread."""
-        account_id, body = request.grant.account_id, request.head.body or b""
-        fields, claims = request.plain, None
+        account_id = request.grant.account_id
+        body = request.head.body or b""
+        fields = request.plain
+        claims = None
         if request.license_token is not None:
             claims = await self.gateway.license_keys.verify(request.license_token, account_id, timezone.now())
         requester = None if claims is None else claims.sub

@@ -141,7 +141,8 @@ class Gateway:
         for check in checks:
             if check.dry_run:
                 return None
-        account_id, in_record = sender.grant.account_id, True  # the record writes new requesters, if it can
+        account_id = sender.grant.account_id
+        in_record = True  # the record writes new requesters, if it can
         for _ in range(MAX_ATTEMPTS):
             promotions = self.promotions
             facts = await self.facts.look_up(account_id, checks, in_record)

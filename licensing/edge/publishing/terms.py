@@ -68,7 +68,8 @@ def terms_of(
     table = TermsTable([rule.terms for rule in ranked_rules])
     conflicts = ItemConflicts(ranked_rules, table, same)
     entries: list[Terms] = []
-    listed, queried = 0, 0  # pages, and items with a query
+    listed = 0  # pages
+    queried = 0  # items with a query
     for page in pages_of_items(items, policies):
         matching = conflicts.matching(page.path)
         if conflicts.are_too_many:
