@@ -1,6 +1,7 @@
 """Bounds of integers, and reading numbers from JSON columns."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 
@@ -37,3 +38,8 @@ def count_text(number: int, noun: str, plural: str = "") -> str:
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {plural or f'{noun}s'}"
+
+
+def share_without(failed: int, number: int) -> float:
+    """Return the percentage of `number` that did not fail, rounded down so that 100 means all; 0 of none."""
+    return 100 - math.ceil(1_000 * failed / number) / 10 if number else 0.0

@@ -21,6 +21,7 @@ from kit.http.parsing import check_values, message_for
 from kit.rest.bulk import Row
 from kit.values import ids
 from kit.values.json_values import JsonObject
+from kit.values.numbers import share_without
 from kit.values.timestamps import render_timestamp
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import linked_policy
@@ -47,6 +48,11 @@ class ImportTotals:
     @property
     def rows(self) -> int:
         return sum(asdict(self).values())
+
+    @property
+    def understood_percent(self) -> float:
+        """The share of rows that are valid."""
+        return share_without(self.failed, self.rows)
 
 
 @dataclass(slots=True)

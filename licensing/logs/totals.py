@@ -1,11 +1,11 @@
 """Totals of a log import."""
 
 import dataclasses
-import math
 from collections import Counter, defaultdict
 from datetime import datetime
 from decimal import Decimal
 
+from kit.values.numbers import share_without
 from kit.values.timestamps import render_timestamp
 from licensing.edge.observed import render_sums
 from licensing.imports.problems import Problems
@@ -59,11 +59,8 @@ class LogTotals:
 
     @property
     def understood_percent(self) -> float:
-        """The share of lines that are not malformed, rounded down so that 100 means all."""
-        if not self.lines:
-            return 0.0
-        malformed_tenths = math.ceil(1_000 * self.malformed / self.lines)
-        return 100 - malformed_tenths / 10
+        """The share of lines that are not malformed."""
+        return share_without(self.malformed, self.lines)
 
     @property
     def skipped_by_reason(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ class Run:
         self.result = result
         self.errors = errors.splitlines()
 
-    def __getitem__(self, name: str) -> int:
+    def __getitem__(self, name: str) -> float:
         return self.result[name]
 
 

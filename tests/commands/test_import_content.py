@@ -26,7 +26,8 @@ def test_columns_are_mapped_to_fields(load: Import, account: Account) -> None:
     maps = ["title=name", "externalId=acno", "source=url", "metadata.author=by", "metadata.medium=by", "tags=subjects"]
     run = load("art.jsonl", lines(row), "--type", "image", *(f"--map={one}" for one in maps))
     counts = dict.fromkeys(("updated", "unchanged", "superseded", "failed"), 0)
-    assert run.result == {"object": "content_import", "created": 1, **counts, "dryRun": False}
+    understood = {"understoodPercent": 100.0}
+    assert run.result == {"object": "content_import", **understood, "created": 1, **counts, "dryRun": False}
     item = items(account)["A1"]
     assert (item.title, item.type, item.source) == ("Dunes", "image", "https://example.com/a")
     assert (item.author, item.metadata_extra, item.tags) == ("K. Maas", {"medium": "K. Maas"}, ["sea", "sand"])

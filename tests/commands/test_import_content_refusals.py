@@ -28,7 +28,7 @@ def test_bad_rows_are_reported_with_their_lines_and_the_good_ones_go_in(load: Im
         "10,J,,,7,\n",
     )
     assert sorted(items(account)) == ["1", "10"]
-    assert (run["created"], run["failed"]) == (2, 8)
+    assert (run["created"], run["failed"], run["understoodPercent"]) == (2, 8, 20.0)
     assert run.errors == [
         "line 4: externalId: Is needed, to know the item again.",
         "line 5: title: This field is required.",

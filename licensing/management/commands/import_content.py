@@ -100,6 +100,7 @@ class Command(ServiceCommand):
                     self.stderr.write(f"{count_text(count, 'more line')}: {problem}")
         return summary(self.tally, options["dry_run"]), {
             "object": "content_import",
+            "understoodPercent": self.tally.understood_percent,
             **asdict(self.tally),
             "dryRun": options["dry_run"],
         }
@@ -138,6 +139,8 @@ def summary(tally: ImportTotals, dry_run: bool) -> str:
         f"{tally.rows:,} rows: {tally.created:,} created, {tally.updated:,} updated, "
         f"{tally.unchanged:,} unchanged, {tally.failed:,} bad"
     )
+    if tally.failed:
+        summary += f" ({tally.understood_percent:g} % understood)"
     if tally.superseded:
         summary += f", {tally.superseded:,} superseded by later ones with the same externalId"
     if dry_run:
