@@ -138,8 +138,7 @@ class ForwardApplication(CheckApplication):
                 answer = await edge.serve(partial(self.ask, head, edge))
             except Exception as exc:  # every error is answered here; as_api_error logs unforeseen ones
                 error = as_api_error(exc)
-                status = error.status_code
-                headers = {**self.link_to_terms(head), **error.headers}
+                status, headers = error.status_code, {**self.link_to_terms(head), **error.headers}
                 if edge.is_at_fault(error):
                     edge.note_refusal(error, moment())
                     note_unknown_key(edge, head, self.proxies, error)
