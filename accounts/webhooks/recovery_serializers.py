@@ -22,7 +22,7 @@ class RecoverySerializer(StrictSerializer):
 
 
 class RecoveredEventSerializer(ShownRow):
-    """The first or the last of the events that are sent again."""
+    """The first or the last event of a recovery."""
 
     id = Id("evt")
     type = Choice(choices=[event_type.name for event_type in TYPES])
@@ -30,7 +30,7 @@ class RecoveredEventSerializer(ShownRow):
 
 
 class RecoveredSerializer(ShownRow):
-    """What a recovery sends again."""
+    """The events that a recovery sends again."""
 
     object = Choice(choices=["webhook_recovery"])
     webhookId = Id("we", help_text="The webhook endpoint.")

@@ -62,7 +62,7 @@ def add_secret(sealed: bytes | memoryview, now: datetime) -> tuple[bytes, str]:
     The former secrets sign for OVERLAP, or are dropped if they cannot be read because the pepper changed.
     """
     text = generate()
-    current = open_secrets(sealed, now) if is_readable(sealed) else []
+    current = readable_secrets(sealed, now)
     former = [Secret(secret.text, secret.until or now + OVERLAP) for secret in current]
     return seal_secrets([Secret(text, None), *former][:MAX_SECRETS]), text
 
@@ -76,6 +76,14 @@ def open_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
     rows: list[tuple[str, str | None]] = orjson.loads(unseal(sealed))
     stored = [Secret(text, parse_timestamp(until) if until else None) for text, until in rows]
     return [secret for secret in stored if secret.until is None or secret.until > now]
+
+
+def readable_secrets(sealed: bytes | memoryview, now: datetime) -> list[Secret]:
+    """Return the secrets that currently sign; none if they cannot be decrypted."""
+    try:
+        return open_secrets(sealed, now)
+    except InvalidToken:
+        return []
 
 
 def open_headers(sealed: bytes | memoryview | None) -> dict[str, str]:

@@ -44,9 +44,7 @@ class WebhookViewSet(AccountViewSet[WebhookEndpoint]):
     cache_control = "no-store"  # first replies and replays may contain a secret
 
     def was_shown(self, resource: WebhookEndpoint, value: object) -> bool:
-        is_readable = secrets.is_readable(resource.secrets)
-        valid = secrets.open_secrets(resource.secrets, timezone.now()) if is_readable else []
-        return value in [secret.text for secret in valid]
+        return value in [secret.text for secret in secrets.readable_secrets(resource.secrets, timezone.now())]
 
     def check_replay(self, reply: bytes) -> None:
         if self.action == "create":

@@ -205,7 +205,7 @@ def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "â€
 
 
 def right(*permissions: str) -> Right:
-    """Return a method such as `has_paying_permission`, for whoever has the permissions."""
+    """Build a method such as `has_paying_permission`: whether the member of staff has all of these permissions."""
 
     def has_right(admin: object, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perms(permissions)

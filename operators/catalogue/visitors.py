@@ -1,6 +1,7 @@
 """The page about crawlers and other visitors at the edge: whether they are verified, and their outcomes."""
 
 from collections import defaultdict
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib.admin import AdminSite
@@ -52,7 +53,12 @@ NO_VISITORS_YET = EmptyState(
 )
 
 
-Reports = tuple[CrawlerReport, VisitorReport, dict[str, object]]  # crawlers, all visitors, and pages by folder
+class Reports(NamedTuple):
+    """The reports on the page, all of the same moment."""
+
+    crawls: CrawlerReport
+    visitors: VisitorReport
+    folders: dict[str, object]
 
 
 def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
@@ -80,7 +86,7 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         reading = Reading()
         reports = reading.read(lambda: read_reports(choice, visited, by, below))
         if "download" in request.GET:
-            return operators_csv(reports[0], with_money=sees_money)
+            return operators_csv(reports.crawls, with_money=sees_money)
         context |= figures(choice, visited.window, reports, by)
         context["as_of"] = reading.as_of
     return TemplateResponse(request, "operators/catalogue/visitors.html", context)
@@ -88,10 +94,9 @@ def visitors_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
 
 @read_snapshot()
 def read_reports(choice: FigureSelection, visited: VisitSelection, by: By, below: str) -> Reports:
-    """Return the reports on the page, all of the same moment."""
     usage = Usage(visited)
     folders = visited_folders(choice, usage.below(below))
-    return crawler_report(usage, by), visitor_report(usage), folders
+    return Reports(crawler_report(usage, by), visitor_report(usage), folders)
 
 
 def figures(choice: FigureSelection, window: Window, reports: Reports, by: By) -> dict[str, object]:

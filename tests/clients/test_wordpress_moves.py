@@ -1,4 +1,4 @@
-"""The plugin for WordPress warns whoever moves a published page to another path, because paths decide access."""
+"""WordPress warns editors whose change moves a published page to another path, because paths decide access."""
 
 import html
 import re

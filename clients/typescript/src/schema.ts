@@ -3211,7 +3211,7 @@ export interface components {
             /** @description From this moment on. */
             after: number;
         };
-        /** @description What a recovery sends again. */
+        /** @description The events that a recovery sends again. */
         Recovered: {
             /** @description The kind of the object. */
             object: "webhook_recovery" | (string & {});
@@ -3231,7 +3231,7 @@ export interface components {
             /** @description The newest event; null if there are none. */
             lastEvent: components["schemas"]["RecoveredEvent"] | null;
         };
-        /** @description The first or the last of the events that are sent again. */
+        /** @description The first or the last event of a recovery. */
         RecoveredEvent: {
             /** @description The resource's id. */
             id: string;

@@ -1325,7 +1325,7 @@ class ReasonCount(TypedDict):
 
 class RecoveredEvent(TypedDict):
     """
-    The first or the last of the events that are sent again.
+    The first or the last event of a recovery.
     """
 
     id: str
@@ -2669,7 +2669,7 @@ class RateLimit(TypedDict):
 
 class Recovered(TypedDict):
     """
-    What a recovery sends again.
+    The events that a recovery sends again.
     """
 
     object: str
