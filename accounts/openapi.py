@@ -8,8 +8,8 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
+from accounts.events.event_types import LATER, TYPES, EventType
 from accounts.events.recording import objects
-from accounts.events.types import LATER, TYPES, EventType
 
 
 class BearerAuthentication(OpenApiAuthenticationExtension):

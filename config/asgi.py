@@ -28,7 +28,14 @@ from accounts.plans import epochs  # noqa: E402
 from config.background import Background  # noqa: E402
 from config.monitoring.probes import PROBES, answer_probe  # noqa: E402
 from config.server.bridge import BrokenReply, take_body  # noqa: E402
-from config.server.thread_pools import Threads, identity  # noqa: E402
+from config.server.thread_pools import (  # noqa: E402
+    HEAVY_REST,
+    MAX_HEAVY_WAITING,
+    SECONDS_FOR_HEAVY_THREAD,
+    SECONDS_FOR_THREAD,
+    Threads,
+    identity,
+)
 from config.wsgi import application as django_application  # noqa: E402
 from kit import statement_timeout  # noqa: E402
 from kit.http.bodies import Disconnected, Receive, Scope, Send, send_error, send_page  # noqa: E402
@@ -49,11 +56,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.001  # the longest a busy thread keeps the interpreter from others; Python's default is 5 ms
-SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
-SECONDS_FOR_HEAVY_THREAD = 10
 SECONDS_FOR_SCRAPE = 5
-MAX_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
-HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 
 ordinary = Threads(
     django_application,

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.events.types import BY_NAME, TYPES
+from accounts.events.event_types import BY_NAME, TYPES
 from accounts.people import PERSONAL, HistoryRow, Refer
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField

@@ -11,8 +11,8 @@ from django.dispatch import Signal
 from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
+from accounts.events.event_types import Changes, find_event_type
 from accounts.events.models import Event
-from accounts.events.types import TYPES, Changes, EventType
 from accounts.people import conceal
 from kit.http.rendering import render_json
 
@@ -85,19 +85,6 @@ def build_event(
     previous = event_object.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
     object_id = str(getattr(resource, "public_id", resource.pk))
     return build(account_id, event_type.name, object_id, event_object.show(resource), previous)
-
-
-def find_event_type(action: str, changes: Changes) -> EventType | None:
-    """Return the event type of a change, or None. A type with a condition comes before one without."""
-    unconditional = None
-    for event_type in TYPES:
-        if event_type.action != action:
-            continue
-        if event_type.when is None:
-            unconditional = event_type
-        elif event_type.when(changes):
-            return event_type
-    return unconditional
 
 
 def build(

@@ -4,8 +4,8 @@ import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.events.event_types import TYPES
 from accounts.events.models import Event
-from accounts.events.types import TYPES
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.values.json_values import Rendered
 from kit.values.timestamps import render_timestamp

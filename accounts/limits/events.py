@@ -15,7 +15,7 @@ from django.db.models.functions import Replace
 from msgspec import Struct
 
 from accounts.events import recording
-from accounts.events.types import LIMIT_REACHED
+from accounts.events.event_types import LIMIT_REACHED
 from accounts.limits.windows import ACCOUNT, AT_EDGE, Hit
 from accounts.plans.models import Account
 from kit.storage.sqlite_turns import turn_to_write

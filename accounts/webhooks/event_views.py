@@ -8,9 +8,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
 
+from accounts.events.event_types import TYPES
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
-from accounts.events.types import TYPES
 from accounts.people import with_references
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services

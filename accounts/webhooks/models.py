@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.events.event_types import EXPLICIT_ONLY_TYPES, covers
 from accounts.events.models import Event
-from accounts.events.types import EXPLICIT_ONLY_TYPES, covers
 from kit.values.ids import IdField
 
 
@@ -22,7 +22,7 @@ class WebhookEndpoint(models.Model):
         "accounts.Account", on_delete=models.CASCADE, db_index=False, related_name="webhook_endpoints"
     )
     url = models.TextField()
-    events = models.JSONField(default=list)  # subscription patterns, see accounts.events.types
+    events = models.JSONField(default=list)  # subscription patterns, see accounts.events.event_types
     description = models.TextField(null=True, blank=True)
     # which decisions it receives, with the API's field names
     access_filter = models.JSONField(null=True, editable=False)

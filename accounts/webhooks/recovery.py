@@ -8,8 +8,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.auditing import audit
+from accounts.events.event_types import EXPLICIT_ONLY_TYPES, covered_by
 from accounts.events.models import Event
-from accounts.events.types import EXPLICIT_ONLY_TYPES, covered_by
 from accounts.webhooks import outbox
 from accounts.webhooks.models import DeliveryState, EndpointStatus, WebhookDelivery, WebhookEndpoint
 from accounts.webhooks.queue import LEASE

@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from accounts.events.types import TYPES
+from accounts.events.event_types import TYPES
 from kit.rest.fields import Boolean, Choice, Id, Timestamp
 from kit.rest.rows import ShownRow
 from kit.rest.serializers import StrictSerializer

@@ -6,7 +6,7 @@ from typing import ClassVar, Unpack
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.events.types import PATTERNS
+from accounts.events.event_types import PATTERNS
 from accounts.webhooks.models import EndpointStatus
 from kit.rest.fields import Array, Boolean, Choice, FieldOptions, Id, Integer, ParsedField, Text, Timestamp, Url
 from kit.rest.resources import id_hint

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events import recording
+from accounts.events.event_types import BY_NAME, PERMISSIONS, PING, TYPES, covered_by
 from accounts.events.models import Event
 from accounts.events.recording import objects
-from accounts.events.types import BY_NAME, PERMISSIONS, PING, TYPES, covered_by
 from accounts.keys.authentication import Grant
 from accounts.plans.models import Account
 from accounts.webhooks import outbox, secrets

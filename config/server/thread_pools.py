@@ -20,9 +20,13 @@ from kit.http.errors import ApiError, RateLimitExceeded, ServiceUnavailable
 from kit.telemetry.metrics import Counter as CountedPlaces
 
 MAX_WAITING = 500  # waiting requests per caller
+MAX_HEAVY_WAITING = 100  # heavy requests per caller; waiting is better than being refused and retrying
 MAX_BYTES = 16 * 1024 * 1024  # bytes of their bodies per caller
 MAX_BYTES_IN_ALL = 64 * 1024 * 1024
+SECONDS_FOR_THREAD = 30  # how long to wait for a thread; less for heavy requests, because some run for minutes
+SECONDS_FOR_HEAVY_THREAD = 10
 RETRY_AFTER = 5  # seconds
+HEAVY_REST = 3  # multiple of a heavy request's CPU time; so two threads of one account use half of the interpreter
 MAX_REST = 1.0  # seconds
 QUICK_SECONDS = 0.1  # seconds of CPU time without a rest; one or two reports delay no one
 

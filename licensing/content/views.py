@@ -40,7 +40,7 @@ from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
 from licensing.content.upserts import ContentBulk
 from licensing.content.url_key import source_key
-from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.deletion_replies import DeletedSerializer, deletion_response
 from licensing.policies.facts import ContentType
 from licensing.policies.serializers import PolicySerializer
 

@@ -14,8 +14,8 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.auditing.redaction import redacting
+from accounts.events.event_types import TYPES
 from accounts.events.models import Event
-from accounts.events.types import TYPES
 from accounts.models import AuditEntry, SavedFilter
 from accounts.plans import epochs
 from accounts.retries.redaction import erase_replies, find_replies

@@ -18,7 +18,7 @@ from kit.rest.filters import EQUALITY, ORDER, PREFIX, Operand, OperatorFilterSet
 from kit.rest.views import Handler
 from kit.values.timestamps import render_timestamp
 from licensing.customers import erasure, merging
-from licensing.deletion import ErasedSerializer
+from licensing.deletion_replies import ErasedSerializer
 from licensing.requesters import services
 from licensing.requesters.models import OWNER, Requester
 from licensing.requesters.serializers import (

@@ -17,7 +17,7 @@ from licensing.access.rendering import is_counted, present_rate, seconds_until_c
 from licensing.access.tokens.challenges import challenge
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import CACHED_BY_ADDRESS, Original, has_option
-from licensing.edge.prices import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
+from licensing.edge.payment_headers import CHARGED, ERROR, PRICE, PaymentRefused, format_price, render_price
 from licensing.edge.publishing.documents import headers_beyond_terms, terms_headers
 from licensing.edge.publishing.promises import READ, always_allows
 from licensing.edge.verification.signatures import InvalidSignature

@@ -58,7 +58,7 @@ from licensing.edge.original import (
     peer_address,
     read_original,
 )
-from licensing.edge.prices import PaymentRefused, read_payment
+from licensing.edge.payment_headers import PaymentRefused, read_payment
 from licensing.edge.proxies.wrong_keys import note_other_key, note_unknown_key
 from licensing.edge.verification.directories import Directories
 from licensing.edge.verification.reverse_dns import AddressNames

@@ -21,7 +21,7 @@ from kit.rest.filters import (
     timestamp,
 )
 from kit.rest.resources import require_resource
-from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.deletion_replies import DeletedSerializer, deletion_response
 from licensing.policies import services
 from licensing.policies.bulk import PolicyBulk, PolicyBulkOutcomeSerializer, PolicyBulkSerializer
 from licensing.policies.models import Policy, PolicyRevision

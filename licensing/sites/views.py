@@ -16,7 +16,7 @@ from kit.rest.filters import ORDER, Operand, OperatorFilterSet, ParameterKind, c
 from kit.rest.views import Handler
 from kit.values import ids
 from kit.values.hosts import parse_host
-from licensing.deletion import DeletedSerializer, deletion_response
+from licensing.deletion_replies import DeletedSerializer, deletion_response
 from licensing.policies.modes import MODES, Mode
 from licensing.sites import services
 from licensing.sites.models import Site

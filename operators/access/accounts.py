@@ -17,7 +17,7 @@ from accounts.models import PLAN_LIMITS, Account, ApiKey, Plan, Unknown
 from accounts.plans import services
 from analytics.archive.lookup import count_archived
 from analytics.models import AccessEvent
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from kit.values.currencies import CURRENCIES
 from licensing.account_deletion import delete_account, keeps_ledger
 from licensing.content.models import Content

@@ -13,8 +13,8 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from accounts.events.event_types import EXPLICIT_ONLY_TYPES, SUBSCRIBED
 from accounts.events.models import Event
-from accounts.events.types import EXPLICIT_ONLY_TYPES, SUBSCRIBED
 from accounts.webhooks import recovery, secrets, services
 from accounts.webhooks.models import EndpointStatus, WebhookAttempt, WebhookEndpoint
 from accounts.webhooks.recovery import Recovery

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from unfold.decorators import action
 
 from kit.rest.export import CHUNK, Row, chunks_after, columns_of, export
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from kit.rest.serializers import StrictSerializer
 from kit.storage.replica import Reading
 from operators.base.links import list_url

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from accounts.models import Account
 from kit.http.errors import ApiError
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from kit.values.numbers import count_text
 from licensing.content.models import Content, Status
 from licensing.policies.models import Policy

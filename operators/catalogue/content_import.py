@@ -19,7 +19,7 @@ from unfold.decorators import action
 
 from accounts.models import Account
 from kit.http.errors import InvalidRequest
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from licensing.content.models import CONTENT_TYPES, Content
 from licensing.imports.files import detect_format
 from licensing.imports.mapping import columns_by_name, is_target

@@ -19,7 +19,7 @@ from django.utils.html import format_html
 from unfold.decorators import action
 
 from kit.http.errors import InvalidRequest
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from licensing.logs.formats import FORMATS, get_parser
 from licensing.policies.decision import Reason
 from licensing.sites.models import Site

@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import action, display
 
 from analytics.windows import Window
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from licensing.content.models import Content
 from licensing.edge.observed import count_programs, observed_denials, observed_report
 from licensing.edge.proxies.downloads import outdated_downloads

@@ -25,7 +25,7 @@ from analytics.statements.printing import MOST_PRINTED, credit_changes, print_st
 from analytics.statements.serializers import StatementSerializer
 from analytics.wallets.units import ACCESS, in_units
 from kit.rest.export import export
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from kit.storage.replica import Reading
 from kit.values.ids import decode
 from operators.base.exporting import ListExport

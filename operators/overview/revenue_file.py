@@ -12,7 +12,7 @@ from analytics.ledger.due import book_due
 from analytics.report_files import report_file
 from analytics.revenue.report import MOST_EARNERS, revenue_report
 from analytics.revenue.serializers import RevenueReportSerializer, present
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from operators.base.figures.choice import chosen_window, read_selection
 
 

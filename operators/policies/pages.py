@@ -16,7 +16,7 @@ from django.utils.html import format_html_join
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from licensing.content.models import Content
 from licensing.drafts.lint import lint_policy
 from licensing.policies import services as policy_services

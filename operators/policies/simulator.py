@@ -16,7 +16,7 @@ from unfold.decorators import action
 
 from analytics.windows import ALL, PERIODS
 from kit.http.errors import ApiError, NotFound, ValidationFailed
-from kit.rest.heavy import heavy
+from kit.rest.heavy_mark import heavy
 from kit.rest.resources import find
 from kit.storage.replica import Reading
 from kit.values.currencies import in_full

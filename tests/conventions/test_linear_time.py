@@ -49,7 +49,7 @@ from licensing.access.tokens.license_tokens import kid_of
 from licensing.edge.cookies import NAME, find_in_header
 from licensing.edge.current_crawlers import current_table
 from licensing.edge.original import MAX_URI, escape_uri, referring_host, whole_url
-from licensing.edge.prices import match_price
+from licensing.edge.payment_headers import match_price
 from licensing.edge.verification.published_addresses import parse_published
 from licensing.edge.verification.signatures import read_agents
 from licensing.imports.dates import DateOrder

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.urls import get_resolver
 
-from accounts.events.types import PERMISSIONS, TYPES
+from accounts.events.event_types import PERMISSIONS, TYPES
 from accounts.keys.permissions import PERMISSIONS as KNOWN
 from tests import factories
 from tests.client import ApiClient

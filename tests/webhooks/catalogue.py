@@ -11,7 +11,7 @@ BEGIN, END = "<!-- Generated: python -m tests.webhooks.catalogue -->\n", "<!-- E
 
 
 def catalogue() -> str:
-    from accounts.events.types import TYPES
+    from accounts.events.event_types import TYPES
     from accounts.openapi import build_example
 
     rows = "".join(f"| [`{one.name}`](#{one.name.replace('.', '')}) | {one.description} |\n" for one in TYPES)

@@ -9,10 +9,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts.events import recording
+from accounts.events import event_types
+from accounts.events.event_types import TYPES, find_event_type
 from accounts.events.models import Event
 from accounts.events.retention import purge
-from accounts.events.types import TYPES
 from accounts.webhooks.models import WebhookAttempt, WebhookDelivery
 from operators.catalogue.bulk_change import change_items
 from tests import factories
@@ -49,9 +49,9 @@ def test_items(api, new):
 
 @pytest.mark.parametrize("types", [TYPES, TYPES[::-1]], ids=["as listed", "reversed"])
 def test_a_type_with_a_condition_is_sent_wherever_it_stands_in_the_table(monkeypatch, types):
-    monkeypatch.setattr(recording, "TYPES", types)
-    assert recording.find_event_type("content.updated", {"status": ["active", "archived"]}).name == "content.archived"
-    assert recording.find_event_type("content.updated", {"title": ["A", "B"]}).name == "content.updated"
+    monkeypatch.setattr(event_types, "TYPES", types)
+    assert find_event_type("content.updated", {"status": ["active", "archived"]}).name == "content.archived"
+    assert find_event_type("content.updated", {"title": ["A", "B"]}).name == "content.updated"
 
 
 def test_every_action_of_the_table_is_recorded_somewhere():

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from django.utils import timezone
 
+from accounts.events.event_types import TYPES
 from accounts.events.models import Event
-from accounts.events.types import TYPES
 from accounts.webhooks.secrets import Secret, generate
 from accounts.webhooks.sending import build_request
 from config.pages import openapi_document

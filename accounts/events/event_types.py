@@ -210,3 +210,16 @@ def covered_by(patterns: Iterable[str]) -> list[str]:
     """Return the types that an endpoint with these patterns receives."""
     all_patterns = list(patterns)
     return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in all_patterns)]
+
+
+def find_event_type(action: str, changes: Changes) -> EventType | None:
+    """Return the event type of a change, or None. A type with a condition comes before one without."""
+    unconditional = None
+    for event_type in TYPES:
+        if event_type.action != action:
+            continue
+        if event_type.when is None:
+            unconditional = event_type
+        elif event_type.when(changes):
+            return event_type
+    return unconditional
