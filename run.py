@@ -4,7 +4,7 @@ python3 run.py                    set up, migrate, make a demo account in an emp
 python3 run.py --empty            the same without the demo account, with an operator of the admin
 python3 run.py setup [--dev]      only make .venv with requirements.txt (or requirements-dev.txt), and build /docs/
 python3 run.py setup --archive    the same with requirements-archive.txt; later set-ups in this folder keep it
-python3 run.py test               the gate, about 14 minutes: every guarantee, on SQLite and on PostgreSQL with Valkey
+python3 run.py test               the gate, about 22 minutes: every guarantee, on SQLite and on PostgreSQL with Valkey
     --all                         everything, before a release: more examples, kills, programs and languages
     --fast                        in about 90 s: on SQLite, unless --leg says otherwise, without servers, browsers, the
                                   admin and slow tests, and at most 4 cases of each test
