@@ -1,7 +1,7 @@
 """The table of event types, from which the guide's catalogue, the OpenAPI document and the admin are generated."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from kit.values.json_values import JsonValue
 
@@ -23,6 +23,7 @@ class EventType:
     name: str
     object: str
     description: str
+    _: KW_ONLY
     action: str = ""  # in the audit log
     previous: Mapping[str, JsonValue] | None = None
     now: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -35,78 +36,92 @@ def is_archived(changes: Changes) -> bool:
 
 
 TYPES = [
-    EventType("content.created", "content", "An item was registered.", "content.created"),
+    EventType("content.created", "content", "An item was registered.", action="content.created"),
     EventType(
         "content.archived",
         "content",
         "An item was archived, whatever else changed with it.",
-        "content.updated",
-        {"status": "active"},
-        {"status": "archived"},
-        is_archived,
+        action="content.updated",
+        previous={"status": "active"},
+        now={"status": "archived"},
+        when=is_archived,
     ),
-    EventType("content.updated", "content", "An item changed.", "content.updated", {"title": "Markets in Jan"}),
-    EventType("content.deleted", "content", "An item was deleted. `data` is its last state.", "content.deleted"),
-    EventType("policy.created", "policy", "A policy was created.", "policy.created"),
+    EventType(
+        "content.updated",
+        "content",
+        "An item changed.",
+        action="content.updated",
+        previous={"title": "Markets in Jan"},
+    ),
+    EventType(
+        "content.deleted", "content", "An item was deleted. `data` is its last state.", action="content.deleted"
+    ),
+    EventType("policy.created", "policy", "A policy was created.", action="policy.created"),
     EventType(
         "policy.updated",
         "policy",
         "A policy was changed: it has a new version.",
-        "policy.updated",
-        {"name": "Draft", "version": 1},
-        {"version": 2, "updated": LATER},
+        action="policy.updated",
+        previous={"name": "Draft", "version": 1},
+        now={"version": 2, "updated": LATER},
     ),
     EventType(
         "policy.rolled_back",
         "policy",
         "A policy was rolled back: its new version repeats an earlier one.",
-        "policy.rolled_back",
-        {"name": "Draft", "version": 2},
-        {"version": 3, "updated": LATER},
+        action="policy.rolled_back",
+        previous={"name": "Draft", "version": 2},
+        now={"version": 3, "updated": LATER},
     ),
-    EventType("policy.deleted", "policy", "A policy was deleted. `data` is its last state.", "policy.deleted"),
-    EventType("api_key.created", "api_key", "A key was created, also by rotating another.", "api_key.created"),
+    EventType("policy.deleted", "policy", "A policy was deleted. `data` is its last state.", action="policy.deleted"),
+    EventType("api_key.created", "api_key", "A key was created, also by rotating another.", action="api_key.created"),
     EventType(
         "api_key.updated",
         "api_key",
         "A key's name, addresses or expiry changed.",
-        "api_key.updated",
-        {"name": "Servers"},
+        action="api_key.updated",
+        previous={"name": "Servers"},
     ),
     EventType(
         "api_key.rotated",
         "api_key",
         "A key was replaced. `data` is the old key.",
-        "api_key.rotated",
-        {"expiresAt": None},
-        {"expiresAt": LATER},
+        action="api_key.rotated",
+        previous={"expiresAt": None},
+        now={"expiresAt": LATER},
     ),
     EventType(
         "api_key.revoked",
         "api_key",
         "A key was revoked.",
-        "api_key.revoked",
-        {"revokedAt": None},
-        {"revokedAt": LATER},
+        action="api_key.revoked",
+        previous={"revokedAt": None},
+        now={"revokedAt": LATER},
     ),
     EventType("api_key.expiring", "api_key", "A key will expire. Sent 7 days and 1 day before."),
     EventType(
         "requester.updated",
         "requester",
         "A customer's name, e-mail address, notes or metadata were changed. Checks and licences change none of them.",
-        "requester.updated",
-        {"name": "Acme GmbH", "updated": None},
-        {"updated": LATER},
+        action="requester.updated",
+        previous={"name": "Acme GmbH", "updated": None},
+        now={"updated": LATER},
     ),
-    EventType("license.created", "license", "A licence was issued.", "license.created"),
-    EventType("license.updated", "license", "A licence changed.", "license.updated", {"licenseType": "personal"}),
+    EventType("license.created", "license", "A licence was issued.", action="license.created"),
+    EventType(
+        "license.updated",
+        "license",
+        "A licence changed.",
+        action="license.updated",
+        previous={"licenseType": "personal"},
+    ),
     EventType(
         "license.revoked",
         "license",
         "A licence was revoked.",
-        "license.revoked",
-        {"status": "active", "revokedAt": None},
-        {"status": "revoked", "revokedAt": LATER},
+        action="license.revoked",
+        previous={"status": "active", "revokedAt": None},
+        now={"status": "revoked", "revokedAt": LATER},
     ),
     EventType("license.expiring", "license", "A licence will expire. Sent 7 days and 1 day before."),
     EventType(
@@ -137,15 +152,17 @@ TYPES = [
         now={"balance": 10120},
     ),
     EventType("grant.expiring", "grant", "A grant with credit left will expire. Sent 7 days and 1 day before."),
-    EventType("revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", "ledger_entry.created"),
-    EventType("payment.created", "payment", "A payment or payout was recorded.", "payment.created"),
+    EventType(
+        "revenue.adjusted", "ledger_entry", "An adjustment was added to the ledger.", action="ledger_entry.created"
+    ),
+    EventType("payment.created", "payment", "A payment or payout was recorded.", action="payment.created"),
     EventType(
         "payment.voided",
         "payment",
         "A payment or payout was voided.",
-        "payment.voided",
-        {"voidedAt": None, "voidReason": None},
-        {"voidedAt": LATER, "voidReason": "Returned by the bank"},
+        action="payment.voided",
+        previous={"voidedAt": None, "voidReason": None},
+        now={"voidedAt": LATER, "voidReason": "Returned by the bank"},
     ),
     EventType("import.finished", "content_import", "The import of a content file ended."),
     EventType(
@@ -170,9 +187,9 @@ TYPES = [
         "webhook_endpoint.disabled",
         "webhook_endpoint",
         "The service disabled an endpoint: it answered 410, or failed for five days.",
-        "webhook_endpoint.disabled",
-        {"status": "enabled", "disabledReason": None},
-        {"status": "disabled", "disabledReason": "It answered 410 Gone."},
+        action="webhook_endpoint.disabled",
+        previous={"status": "enabled", "disabledReason": None},
+        now={"status": "disabled", "disabledReason": "It answered 410 Gone."},
     ),
     EventType(PING, "webhook_endpoint", "A test event. Sent only to the endpoint that was pinged."),
 ]
