@@ -117,7 +117,15 @@ def parse_entry(entry: object) -> Deprecation:
     since, sunset = moment(entry, "since"), moment(entry, "sunset")
     if since is None or (sunset is not None and sunset < since):
         raise ValueError(f'needs for {method} {path} a "since", and a "sunset" that is not before it')
-    return Deprecation(method, path, since, sunset, entry.get("link"), entry.get("parameter"), entry.get("field"))
+    return Deprecation(
+        method=method,
+        path=path,
+        since=since,
+        sunset=sunset,
+        link=entry.get("link"),
+        parameter=entry.get("parameter"),
+        field=entry.get("field"),
+    )
 
 
 def moment(entry: dict[str, str], name: str) -> datetime | None:

@@ -42,16 +42,16 @@ class CompiledPolicy:
         reads_address = any(CONDITIONS[condition.name].reads == "ip" for condition in conditions)
         comparisons = sum(condition.comparisons for condition in conditions)
         return cls(
-            id,
-            version,
-            default_action,
-            ordered,
-            mode,
-            tuple(sorted(moments)),
-            schedules,
-            reads_address,
-            comparisons,
-            collect_permissions(rules),
+            id=id,
+            version=version,
+            default_action=default_action,
+            rules=ordered,
+            mode=mode,
+            boundaries=tuple(sorted(moments)),
+            schedules=schedules,
+            reads_address=reads_address,
+            comparisons=comparisons,
+            named_permissions=collect_permissions(rules),
         )
 
     @property

@@ -76,14 +76,14 @@ def describe(site: Site) -> Description:
     lasting = [policy for policy in policies if pages.may_refuse_crawlers(policy)]
     known = current_table.get().crawlers
     return Description(
-        pages.enforces,
-        entries,
-        pages.default,
-        patterns,
-        omitted,
-        unrestricted_folders(pages.restricted()),
-        crawlers_refused_by(lasting) if pages.enforces else [],
-        [crawler.user_agent for crawler in known if crawler.user_agent is not None],
+        enforces=pages.enforces,
+        entries=entries,
+        default=pages.default,
+        patterns=patterns,
+        omitted=omitted,
+        asset_folders=unrestricted_folders(pages.restricted()),
+        refused_crawlers=crawlers_refused_by(lasting) if pages.enforces else [],
+        crawlers=[crawler.user_agent for crawler in known if crawler.user_agent is not None],
     )
 
 
