@@ -55,6 +55,7 @@ const CAUSED_BY_VISIT = [400, 413, 414, 431]; // answers to a question that is m
 const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may read differently from OPEN_PATHS
 const MOVED = 'content_licensing_moved_'; // transient, prefix of a user's id: former paths of what the user moved, and how many more moved
 const MAX_MOVED = 5; // named by wp-admin
+const MAX_KEPT = 1000; // moves that are counted for a user's next page of wp-admin
 const MOVED_HINT = 'Access is decided by the new path: what was closed may now be open to everybody, and the reverse. Check the patterns of '
     . 'your site in the licensing service.';
 const EDITOR_SCRIPT = <<<'JS'
@@ -140,6 +141,9 @@ function guard_early(): void
 {
     if (!wp_using_themes() || is_editor(...shown_posts())) {
         return;
+    }
+    if ($GLOBALS['wp']->query_vars === ['error' => '404']) {
+        clear_posts();
     }
     if (is_missing()) {
         add_filter('status_header', __NAMESPACE__ . '\guard_plugins_page', PHP_INT_MAX, 2);
@@ -266,10 +270,6 @@ function guard_once(): void
     }
     Visit::$method = shows_no_text() ? 'HEAD' : page_method(); // HEAD is free
     $verdict = decide(page_urls(), Visit::$method);
-    if ($verdict->status !== null && $GLOBALS['wp']->query_vars === ['error' => '404']) {
-        clear_posts();
-        return;
-    }
     send_headers($verdict);
     if ($verdict->status !== null) {
         status_header($verdict->status);
@@ -1029,9 +1029,7 @@ function keep_moves(): void
     $moved = array_filter(Moves::$from, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH);
     if ($moved && is_user_logged_in()) {
         $name = MOVED . get_current_user_id();
-        [$kept, $more] = get_transient($name) ?: [[], 0];
-        $kept += $moved;
-        set_transient($name, [array_slice($kept, 0, MAX_MOVED), $more + max(0, count($kept) - MAX_MOVED)], WEEK_IN_SECONDS);
+        set_transient($name, array_slice((get_transient($name) ?: []) + $moved, 0, MAX_KEPT), WEEK_IN_SECONDS);
     }
 }
 
@@ -1039,19 +1037,20 @@ function keep_moves(): void
 function show_moves(): void
 {
     $name = MOVED . get_current_user_id();
-    [$kept, $more] = get_transient($name) ?: [[], 0];
+    $kept = get_transient($name);
     if (!$kept || get_current_screen()->is_block_editor()) {
         return;
     }
     delete_transient($name);
+    $moved = array_filter($kept, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH);
     $lines = [];
-    foreach (array_filter($kept, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH) as $key => $from) {
+    foreach (array_slice($moved, 0, MAX_MOVED) as $key => $from) {
         [$kind, $id] = explode('-', $key);
         $title = $kind === 'term' ? get_term((int) $id)->name : get_the_title((int) $id);
         $lines[] = "$title: from $from to " . public_path($key);
     }
-    if ($more) {
-        $lines[] = "and $more more";
+    if (count($moved) > MAX_MOVED) {
+        $lines[] = (count($kept) < MAX_KEPT ? 'and ' : 'and at least ') . (count($moved) - MAX_MOVED) . ' more';
     }
     echo $lines ? '<div class="notice notice-warning is-dismissible"><p>Content Access Licensing: published pages have moved, with the pages '
         . 'and posts below them. ' . MOVED_HINT . '</p><ul><li>' . implode('</li><li>', array_map('esc_html', $lines)) . '</li></ul></div>' : '';

@@ -42,4 +42,4 @@ def count_text(number: int, noun: str, plural: str = "") -> str:
 
 def share_without(failed: int, number: int) -> float:
     """Return the percentage of `number` that did not fail, rounded down so that 100 means all; 0 of none."""
-    return 100 - math.ceil(1_000 * failed / number) / 10 if number else 0.0
+    return (1_000 - math.ceil(1_000 * failed / number)) / 10 if number else 0.0

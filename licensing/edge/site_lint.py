@@ -63,10 +63,10 @@ def lint_whole_site(site: Site) -> Iterator[Finding]:
     if not any(rule.policy for rule in site.ordered_rules):
         yield Finding("warning", "no_terms", "No pattern has a policy, so the documents license nothing.")
     elif site.unknown == Unknown.ALLOW and not any(
-        compile_pattern(rule.pattern).matches_every_path for rule in site.ordered_rules
+        rule.policy and compile_pattern(rule.pattern).matches_every_path for rule in site.ordered_rules
     ):
         message = (
-            "Pages without a pattern are open, but nothing licenses them, so tdmrep.json reserves their mining. "
+            "Pages without a policy are open, but nothing licenses them, so tdmrep.json reserves their mining. "
             "Add the pattern /* with a policy to publish what everybody may do with them."
         )
         yield Finding("note", "others_reserved", message)

@@ -139,6 +139,13 @@ def test_a_parent_page_names_the_pages_below_it_and_their_number(admin, alone):
     assert shown(admin) == ["نص: from /نص/ to /text/", *first, "and 2 more"]
     save(admin, f"pages/{parent}", content="other", title="other")
     assert shown(admin) == []
+    for slug in ("a", "b", "c"):
+        save(admin, f"pages/{parent}", slug=slug)
+    first = [f"c{number}: from /text/c{number}/ to /c/c{number}/" for number in range(1, 5)]
+    assert shown(admin) == ["other: from /text/ to /c/", *first, "and 2 more"]
+    for slug in ("a", "c"):
+        save(admin, f"pages/{parent}", slug=slug)
+    assert shown(admin) == []
 
 
 @pytest.mark.parametrize("screen", ["list", "block editor"])

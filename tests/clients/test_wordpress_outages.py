@@ -1,5 +1,6 @@
 """The plugin for WordPress without a decision: wrong settings, wrong keys, and a service that does not answer."""
 
+import itertools
 import select
 import socket
 import time
@@ -314,7 +315,7 @@ def test_in_a_network_the_main_site_answers_the_terms_of_the_sites_in_folders(st
     assert "WordPress is in the folder" not in shown
 
 
-def test_a_path_that_no_permalink_can_have_is_missing_though_the_service_refuses_it(
+def test_a_path_that_no_permalink_can_have_shows_no_posts_and_is_asked_about_where_a_plugin_answers_it(
     visit: httpx.Client, stranger: WordPress, client: Client, site: str
 ):
     """WordPress queries the newest posts there, which a theme may show."""
@@ -322,12 +323,17 @@ def test_a_path_that_no_permalink_can_have_is_missing_though_the_service_refuses
     permalinks = f"update_option('permalink_structure', {structure}); delete_option('rewrite_rules');"
     stranger.evaluated(permalinks % "/blog")
     fields: Any = {"name": "WordPress", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
-    for key in (client.create_api_key(fields)["key"], "svc_sk_x"):
-        with stranger.configured(CONTENT_LICENSING_KEY=key):
-            sold = visit.get("/blog/premium/premium-post/")
+    key = client.create_api_key(fields)["key"]
+    for key_in_use, unknown, status in ((key, "deny", 403), (key, "allow", 200), ("svc_sk_x", "deny", 503)):
+        client.update_site(site, {"unknown": unknown})
+        with stranger.configured(CONTENT_LICENSING_KEY=key_in_use):
             page = visit.get("/nope/")
-        assert sold.status_code in {403, 503}
-        assert (key, page.status_code, SECRET in page.text, "Everybody reads" in page.text) == (key, 404, False, False)
+            texts = [text for text in (SECRET, "Everybody reads") if text in page.text]
+            assert (status, page.status_code, texts) == (status, 404, [])
+            for action, more in itertools.product(("wp", "template_redirect"), ("", "&code=1", "&discards=1")):
+                printed = visit.get(f"/nope/?print={action}{more}")
+                found = (action, more, printed.status_code, SECRET in printed.text)
+                assert found == (action, more, status, status == 200)
     stranger.evaluated(permalinks % "")
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import Account
+from kit.values.numbers import share_without
 from tests.client import ApiClient
 from tests.commands.importing import Import, items, lines
 
@@ -330,3 +331,9 @@ def test_a_sitemap_is_read(load: Import, account: Account, name: str, options: l
 def test_broken_arrays_and_other_xml_are_refused_by_name(load: Import, text: str, problem: str) -> None:
     with pytest.raises(CommandError, match=problem):
         load("a.xml", text)
+
+
+def test_the_share_that_was_understood_has_one_decimal_and_is_rounded_down() -> None:
+    shares = [share_without(failed, 1_000) for failed in range(1_001)]
+    assert [json.dumps(share) for share in shares] == [f"{tenths / 10:.1f}" for tenths in range(1_000, -1, -1)]
+    assert share_without(1, 2_000_000) == 99.9

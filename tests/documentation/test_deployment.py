@@ -236,7 +236,7 @@ class Answering(BaseHTTPRequestHandler):
 def test_nginx_loses_no_request_while_one_machine_after_the_other_restarts(tmp_path: Path):
     machines = [Machine(free_port()), Machine(free_port())]
     upstream = block(DEPLOYMENT, "upstream licensing {")
-    location = block(DEPLOYMENT, "location / {").partition("location = /metrics")[0]
+    location = block(DEPLOYMENT, "large_client_header_buffers").partition("location = /metrics")[0]
     for given, machine in zip(("10.0.0.5:8000", "10.0.0.6:8000"), machines, strict=True):
         assert given in upstream
         upstream = upstream.replace(given, f"127.0.0.1:{machine.port}")

@@ -104,11 +104,11 @@ def test_a_pattern_that_decides_no_page_is_named(account):
 
 def test_open_pages_whose_mining_is_reserved_are_named(account):
     policy = factories.policy(account, LICENSEES)
-    for number, (pattern, unknown, is_named) in enumerate(
-        [("/premium/*", "allow", True), ("/premium/*", "deny", False), ("/*", "allow", False)]
-    ):
-        site = factories.site(account, {pattern: policy}, host=f"pub{number}.example", unknown=unknown)
-        assert ("others_reserved" in [code for code, _ in codes(site)]) is is_named, (pattern, unknown)
+    sites = [({}, "allow", True), ({}, "deny", False), ({"/*": policy}, "allow", False), ({"/*": None}, "allow", True)]
+    for number, (others, unknown, is_named) in enumerate(sites):
+        rules = {"/premium/*": policy, **others}
+        site = factories.site(account, rules, host=f"pub{number}.example", unknown=unknown)
+        assert ("others_reserved" in [code for code, _ in codes(site)]) is is_named, (rules, unknown)
 
 
 @pytest.mark.parametrize(

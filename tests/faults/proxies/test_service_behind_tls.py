@@ -15,6 +15,7 @@ from tests.services import free_port
 
 API, HOST_LINE = "api.publisher.example", "proxy_set_header Host $host;"
 LINES = block("docs/reference/edge.md", f"proxy_set_header Host {API};")
+LONGEST = f"/searched/{'a' * 8_165}"  # of the paths that nginx takes; the service refuses it
 LONG_TEXTS = {
     "name": "報" * 100,
     "refusalMessage": "報" * 500,
@@ -25,7 +26,7 @@ LONG_TEXTS = {
 
 def reverse_proxy(at: Place) -> list[str]:
     """Return the arguments of the nginx before the service. It has a certificate, and refuses other hosts."""
-    locations = block("docs/guides/deployment.md", "location / {").replace(
+    locations = block("docs/guides/deployment.md", "large_client_header_buffers").replace(
         "127.0.0.1:8000", f"127.0.0.1:{at.licensing}"
     )
     listen = f"listen 127.0.0.1:{at.port} ssl"
@@ -54,7 +55,11 @@ def file_with(lines: str) -> str:
 
 @pytest.mark.parametrize(
     ("lines", "trusted", "statuses"),
-    [(LINES, "tls", [403, 200, 200]), (HOST_LINE, "tls", [503, 200, 421]), (LINES, "nobody", [503, 200, 503])],
+    [
+        (LINES, "tls", [403, 200, 200, 400]),
+        (HOST_LINE, "tls", [503, 200, 421, 503]),
+        (LINES, "nobody", [503, 200, 503, 503]),
+    ],
     ids=["documented", "another host", "unknown certificate"],
 )
 def test_nginx_reaches_the_service_by_the_documented_lines_and_no_other_server(
@@ -68,10 +73,11 @@ def test_nginx_reaches_the_service_by_the_documented_lines_and_no_other_server(
             own = lines.replace("/etc/ssl/certs/ca-certificates.crt", f"{tmp_path}/{trusted}/certificate.pem")
             at = Place(publisher.edge_key, port, origin, free_port(), tmp_path, generated=file_with(own))
             with running(nginx, at, decides=False):
-                paths = ("/searched/a", "/open/a", "/license.xml")
-                refused, opened, terms = (reply_of(at.port, path, headers="Accept: text/html\r\n") for path in paths)
+                paths = ("/searched/a", "/open/a", "/license.xml", LONGEST)
+                replies = [reply_of(at.port, path, headers="Accept: text/html\r\n") for path in paths]
     finally:
         site.patch(f"/sites/{publisher.site_id}", json=dict.fromkeys(LONG_TEXTS)).raise_for_status()
-    assert [status_of(reply) for reply in (refused, opened, terms)] == statuses
+    assert [status_of(reply) for reply in replies] == statuses
+    refused, opened, terms, _ = replies
     assert FROM_THE_ORIGIN in opened
     assert (LONG_TEXTS["linkUrl"].encode() in refused, b"<rsl" in terms) == (statuses[0] == 403, statuses[2] == 200)
