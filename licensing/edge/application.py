@@ -143,7 +143,7 @@ class ForwardApplication(CheckApplication):
                     edge.note_refusal(error, moment())
                     note_unknown_key(edge, head, self.proxies, error)
                     if head.header(ERRORS_HEADER) == "503":
-                        fault = f"A proxy could not ask about a page ({error.code}): {error.message}"
+                        fault = f"A proxy could not ask, so its file decides ({error.code}): {error.message}"
                         self.faults.log(log, logging.WARNING, error.code, fault)
                         status = 503
                 answer = EdgeAnswer(status, headers, render_json({"error": error.as_dict()}))

@@ -103,7 +103,7 @@ class LogImport(Decider):
                 number, visits = chunk
                 if self.totals.lines == 0:
                     first = [(visit, line.decode("latin-1")) for _, visit, line in visits[:LINES_TO_DETECT]]
-                    self.totals.notes = notes_about(self.log_format, first)
+                    self.totals.notes = notes_about(self.site, self.log_format, first)
                 self.totals.lines += number
                 deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
                 parsing = thread.submit(next, chunks, None)

@@ -21,6 +21,10 @@ UNREAD_HOST = (
     "Behind the User-Agent is {}, which the combined format does not read. If it is the host, lines of other hosts "
     "are counted, too: give the format string instead (docs/guides/logs.md)."
 )
+NO_HOST = (
+    "The lines do not name a host, so all of them count for {}. If the account's other sites write to the same log, "
+    "import one whose format has the host (docs/guides/logs.md): an import cannot be undone."
+)
 FORWARDED = (
     "The first address of each line counts as the visitor's. {:,} of the first {:,} lines have another, such as {}, "
     "perhaps from X-Forwarded-For. If the first is that of a CDN or a load balancer, no crawler is verified: give a "
@@ -39,7 +43,7 @@ NOTED_SHARE = 100
 SECOND = timedelta(seconds=1)
 
 
-def notes_about(log_format: str, lines: Sequence[tuple[Visit, str]]) -> list[str]:
+def notes_about(site: Site, log_format: str, lines: Sequence[tuple[Visit, str]]) -> list[str]:
     """Return what a result has to say about fields that lines in this format, such as these, lack or hide."""
     if log_format == "common":
         return [NO_AGENTS]
@@ -49,6 +53,10 @@ def notes_about(log_format: str, lines: Sequence[tuple[Visit, str]]) -> list[str
         host = next(filter(is_host_name, words), None)
         if host is not None:
             notes.append(UNREAD_HOST.format(shorten(host)))
+    if not notes and all(visit.host is None for visit, _ in lines):
+        other_sites = Site.objects.filter(account_id=site.account_id).exclude(pk=site.pk)
+        if other_sites.exists():
+            notes.append(NO_HOST.format(site.host))
     others = []
     for visit, line in lines:
         other = parse_address(first_address(forwarded_address(log_format, line)))

@@ -57,7 +57,7 @@ def terms_page(request: HttpRequest, model_admin: AdminMixin[Site], site: Site) 
 
 def observed_facts(report: ObservedFigures, visits: int) -> list[tuple[str, str]]:
     """Return the observed denials, of so many visits, as facts for a confirmation page."""
-    facts = [("Would have been refused in 30 days", f"{report.total:,} of {max(visits, report.total):,}")]
+    facts = [("Would have been refused in 30 days", f"{report.total:,} of {max(visits, report.total):,} asked about")]
     if report.at_stake:
         which = f" (of the newest {report.priced:,})" if report.priced < report.payable else ""
         facts.append(("Revenue at stake", f"{format_sums(report.at_stake)}{which}"))

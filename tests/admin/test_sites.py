@@ -144,7 +144,7 @@ def test_a_site_is_enforced_after_its_observed_denials_and_uncovered_hosts(admin
         total=9_000, payable=1_200, priced=1_000, reasons=[], requesters=[], items=[], at_stake={"EUR": Decimal("2.5")}
     )
     assert ("Revenue at stake", "2.50 EUR (of the newest 1,000)") in observed_facts(report, 12_000)
-    assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000")
+    assert observed_facts(report, 12_000)[0] == ("Would have been refused in 30 days", "9,000 of 12,000 asked about")
 
 
 def test_a_count_of_the_newest_anonymous_denials_says_so():

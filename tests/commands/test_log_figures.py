@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from licensing.logs.notes import NO_AGENTS
+from tests import factories
 from tests.commands.access_logs import (
     BROWSER,
     YESTERDAY,
@@ -89,7 +90,11 @@ def test_a_host_behind_the_user_agent_is_named_and_read_with_a_format_string(acc
     result = run(path, "--dry-run", "--format", text)
     assert (result["imported"], result["skipped"]["otherHosts"], result["notes"]) == (1, 1, [])
     plain = [f"{combined(YESTERDAY, '/premium/1', agent)} 0.01 10.0.0.1:8080 TLSv1.3 -" for agent in AGENTS]
-    assert run(written(tmp_path / "plain.log", plain), "--dry-run")["notes"] == []
+    path = written(tmp_path / "plain.log", plain)
+    assert run(path, "--dry-run")["notes"] == []
+    factories.site(account, {}, host="second.example")
+    [note] = run(path, "--dry-run")["notes"]
+    assert note.startswith("The lines do not name a host, so all of them count for pub.example.")
 
 
 def test_a_log_without_user_agents_says_so(account, tmp_path):

@@ -26,7 +26,7 @@ def test_a_proxy_can_have_its_own_faults_answered_as_an_outage(ask, account, sit
         ]
         assert [reply.status for reply in replies] == [503, 503, 503]
         assert replies[0].error["code"] == "invalid_api_key"
-    faults = [message for message in caplog.messages if message.startswith("A proxy could not ask about a page")]
+    faults = [message for message in caplog.messages if "could not ask, so its file decides" in message]
     assert len(faults) == 3  # one for each reason, until a minute has passed
     assert "(insufficient_permissions)" in faults[1]
     site(LICENSED)
