@@ -30,6 +30,14 @@ def shown() -> dict[str, str]:
         return found
 
 
+def test_no_statement_is_compiled():
+    """Compiling a page's statement took seconds, and running it less than one."""
+    connection.close()
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW jit")
+        assert cursor.fetchone() == ("off",)
+
+
 @pytest.mark.parametrize("pooling", ["session", "transaction"])
 @pytest.mark.parametrize("around", AROUND)
 def test_settings_end_with_their_statement(settings, pooling, around, monkeypatch):

@@ -126,6 +126,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if attributes.get("statement_milliseconds", 0) != milliseconds:
                 connection.execute(f"SET statement_timeout = {milliseconds}")
                 attributes["statement_milliseconds"] = milliseconds
+            if connection.autocommit and "compiles" not in attributes:
+                connection.execute("SET jit = off")  # compiling a long statement takes seconds, and saves less
+                attributes["compiles"] = False
         except Exception:
             if pool is not None:
                 pool.putconn(connection)
