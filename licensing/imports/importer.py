@@ -7,8 +7,10 @@ POST /v1/content/bulk, one transaction each. An interrupted run leaves whole bat
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import reset_queries, transaction
 from django.utils import timezone
@@ -21,8 +23,10 @@ from kit.http.parsing import check_values, message_for
 from kit.rest.bulk import Row
 from kit.values import ids
 from kit.values.json_values import JsonObject
-from kit.values.numbers import share_without
+from kit.values.numbers import count_text, share_without
 from kit.values.timestamps import render_timestamp
+from kit.values.urls import host_of_url
+from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import linked_policy
 from licensing.content.upserts import ContentBulk
@@ -31,8 +35,14 @@ from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text
 from licensing.imports.rows import ImportRow
 from licensing.imports.survey import survey_file
+from licensing.policies.modes import Mode
+from licensing.sites.models import Site
 
 BATCH_ROWS = 1_000
+CLOSED = (
+    "{}, such as {}, without a policy at sites that enforce: an item decides before the site's patterns, so everybody "
+    "is refused there, search engines too. Give the rows a policyId, or leave out what the patterns are to decide."
+)
 
 
 @dataclass(slots=True)
@@ -95,6 +105,8 @@ class Import:
         self.dry_run = dry_run
         self.bulk_class: type[ContentBulk] = RehearsedBulk if dry_run else ContentBulk
         self.tally = ImportTotals()
+        self.closed = 0  # items whose pages nobody may read
+        self.first_closed: str | None = None
         self.serializer = ContentSerializer(partial=True)  # one for all rows: creating it costs more than a row
         self.id_column = "externalId" if columns is None else columns.get("externalId")
         date_column = DATE if columns is None else columns.get(DATE)
@@ -180,6 +192,24 @@ class Import:
         }
         recording.write_events([recording.build(self.account_id, "import.finished", import_id, body)])
 
+    @cached_property
+    def enforcing_hosts(self) -> set[str]:
+        sites = Site.objects.filter(account_id=self.account_id, mode=Mode.ENFORCE).prefetch_related("aliases")
+        return {host for site in sites for host in site.hosts}
+
+    def is_closed(self, item: Content) -> bool:
+        """Whether nobody may read the item's page: it has no policy, and its site enforces."""
+        if item.policy_id is not None or item.source is None or not self.enforcing_hosts:
+            return False
+        return host_of_url(urlsplit(item.source)) in self.enforcing_hosts
+
+    @property
+    def notes(self) -> list[str]:
+        """What the result has to say beside its numbers."""
+        if not self.closed:
+            return []
+        return [CLOSED.format(count_text(self.closed, "item"), self.first_closed)]
+
     # --- Batch by batch ------------------------------------------------------------------------------------
 
     def load(self, batch: list[ImportEntry]) -> None:
@@ -192,6 +222,10 @@ class Import:
             if outcome.error is not None:
                 entry.problem = rejection_reason(outcome.error)
                 failures += 1
+        for _, item in written.changed_resources:
+            if self.is_closed(item):
+                self.closed += 1
+                self.first_closed = self.first_closed or item.source
         created = sum(former is None for former, _ in written.changed_resources)
         updated = len(written.changed_resources) - created
         self.tally.created += created

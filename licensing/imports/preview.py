@@ -93,6 +93,7 @@ class PreviewOutcome:
     first: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as parsed
     ignored: list[str] = field(default_factory=list)  # columns that are not imported
     sample: list[tuple[int, list[str]]] = field(default_factory=list)  # the first rows as in the file
+    notes: list[str] = field(default_factory=list)
 
 
 def read_columns(path: Path, kind: str) -> tuple[list[str], str | None]:
@@ -140,6 +141,7 @@ def run_plan(path: Path, plan: Plan, bad_rows: BinaryIO, *, dry_run: bool) -> Pr
             ]
             work.run(problems.__setitem__, lambda tally: None)
             outcome.tally = asdict(work.tally)
+            outcome.notes = work.notes
             write_rejected(file, list(work.survey.columns), problems, bad_rows)
     except (ApiError, ValidationError) as error:
         outcome.problem = rejection_reason(error)

@@ -46,6 +46,12 @@ def test_a_file_is_shown_then_imported_once_and_its_bad_rows_come_back_without_f
     assert Content.objects.get(external_id="a-1").title == "Changed since"
 
 
+def test_the_preview_warns_of_items_that_close_pages_of_an_enforcing_site(admin, account, bring):
+    factories.site(account, {}, host="pub.example", mode="enforce")
+    page = html_of(admin, bring("externalId,title,source\n1,A,https://pub.example/a\n"))
+    assert "1 item, such as https://pub.example/a, without a policy at sites that enforce" in page
+
+
 def test_existing_items_count_as_updated_or_unchanged(admin, account, bring):
     factories.content(account, external_id="a-1", title="First", type="report", tags=["x", "y"])
     factories.content(account, external_id="a-5", title="Old")

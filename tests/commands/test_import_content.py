@@ -14,11 +14,14 @@ from accounts.models import Account
 from licensing.content.models import Content
 from licensing.content.upserts import ContentBulk
 from licensing.imports import importer
+from licensing.sites.services import update_site
 from tests import auditlog, factories
 from tests.client import ApiClient
 from tests.commands.calling import printed
 from tests.commands.importing import Import, Run, items, lines
 from tests.lock_waits import at_once
+
+HOSTS = ("pub.example", "www.pub.example", "other.example")
 
 
 def test_columns_are_mapped_to_fields(load: Import, account: Account) -> None:
@@ -27,7 +30,14 @@ def test_columns_are_mapped_to_fields(load: Import, account: Account) -> None:
     run = load("art.jsonl", lines(row), "--type", "image", *(f"--map={one}" for one in maps))
     counts = dict.fromkeys(("updated", "unchanged", "superseded", "failed"), 0)
     understood = {"understoodPercent": 100.0}
-    assert run.result == {"object": "content_import", **understood, "created": 1, **counts, "dryRun": False}
+    assert run.result == {
+        "object": "content_import",
+        **understood,
+        "created": 1,
+        **counts,
+        "dryRun": False,
+        "notes": [],
+    }
     item = items(account)["A1"]
     assert (item.title, item.type, item.source) == ("Dunes", "image", "https://example.com/a")
     assert (item.author, item.metadata_extra, item.tags) == ("K. Maas", {"medium": "K. Maas"}, ["sea", "sand"])
@@ -45,6 +55,19 @@ def test_without_a_map_columns_are_named_as_in_the_api(load: Import, api: ApiCli
     assert one["tags"] == ["red", "blue"]
     assert one["metadata"] == {"author": "Ann", "wordCount": 120, "publishedAt": "2026-01-31"}
     assert (two["type"], two["policyId"], two["status"], two["tags"]) == ("article", None, "active", ["a;b"])
+
+
+def test_items_that_close_pages_of_an_enforcing_site_are_counted(load: Import, account: Account) -> None:
+    policy = factories.policy(account)
+    site = factories.site(account, {"/*": policy}, host="pub.example", mode="observe", aliases=["www.pub.example"])
+    rows = [{"externalId": host, "title": host, "source": f"https://{host}/a"} for host in HOSTS]
+    priced = [{**row, "policyId": policy.pk} for row in rows]
+    assert load("items.jsonl", lines(*rows), "--dry-run")["notes"] == []
+    update_site(site, {"mode": "enforce"})
+    for options in (["--dry-run"], []):
+        [note] = load("items.jsonl", lines(*rows), *options)["notes"]
+        assert note.startswith("2 items, such as https://pub.example/a, without a policy at sites that enforce:")
+    assert load("items.jsonl", lines(*priced))["notes"] == []
 
 
 def test_json_lines_may_nest_metadata(load: Import, account: Account) -> None:

@@ -13,7 +13,7 @@ from tests.source_files import ROOT, sources
 FLOORS = ["kit", "accounts", "analytics", "licensing", "operators", "config"]
 # The capabilities of licensing, likewise; those of one floor do not import each other.
 CAPABILITIES = [
-    ["policies"], ["requesters"], ["content", "clients"], ["licenses", "imports", "sites"], ["access"],
+    ["policies"], ["requesters"], ["content", "clients"], ["licenses", "sites"], ["imports"], ["access"],
     ["customers", "drafts", "edge"], ["demo", "license_server", "portal"],
 ]  # fmt: skip
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that

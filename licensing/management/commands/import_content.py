@@ -98,11 +98,12 @@ class Command(ServiceCommand):
             finally:
                 for problem, count in self.problems.more():
                     self.stderr.write(f"{count_text(count, 'more line')}: {problem}")
-        return summary(self.tally, options["dry_run"]), {
+        return " ".join([summary(self.tally, options["dry_run"]), *work.notes]), {
             "object": "content_import",
             "understoodPercent": self.tally.understood_percent,
             **asdict(self.tally),
             "dryRun": options["dry_run"],
+            "notes": work.notes,
         }
 
     def report(self, line: int, problem: str) -> None:
