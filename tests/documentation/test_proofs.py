@@ -95,6 +95,7 @@ PROOFS = [
      "test_while_the_service_stalls_a_site_that_observes_stays_open"),
     ("docs/guides/wordpress.md", ["define('WP_CACHE'"],
      "test_the_expression_of_crawlers_matches_every_known_one_and_no_reader"),
+    ("docs/guides/wordpress.md", ["curl -s"], "For a site of yours with a page cache."),
     ("docs/guides/wordpress.md", ["define('CONTENT_LICENSING_OPEN_PATHS'"],
      "test_while_the_service_is_down_only_open_paths_are_read"),
     ("docs/guides/wordpress.md",
