@@ -56,8 +56,9 @@ const DOUBTFUL = '#%(?![89A-Fa-f])|[;\\\\]|//|/\.#'; // paths that WordPress may
 const MOVED = 'content_licensing_moved_'; // transient, prefix of a user's id: former paths of what the user moved, and how many more moved
 const MAX_MOVED = 5; // named by wp-admin
 const MAX_KEPT = 1000; // moves that are counted for a user's next page of wp-admin
+const MORE = 'more'; // kept beside them if a category has NEWEST posts: it may have others, which are not counted
 const MOVED_HINT = 'Access is decided by the new path: what was closed may now be open to everybody, and the reverse. Check the patterns of '
-    . 'your site in the licensing service.';
+    . 'your site in the licensing service, and the source of an item that you sell singly.';
 const EDITOR_SCRIPT = <<<'JS'
     {
         let before = {};
@@ -109,6 +110,7 @@ final class Visit
 final class Moves
 {
     public static array $from = [];
+    public static array $uncounted = []; // MORE as its key if further posts may move
 }
 
 // Only this plugin may name a requester. The names are those of $_SERVER, where "-" and "_" are alike.
@@ -983,7 +985,9 @@ function note_term(int $id, string $taxonomy): void
     }
     $below = [['taxonomy' => $taxonomy, 'terms' => [$id]]];
     $types = get_taxonomy($taxonomy)->object_type;
-    foreach (get_posts(['post_type' => $types, 'tax_query' => $below, 'numberposts' => NEWEST]) as $post) {
+    $posts = get_posts(['post_type' => $types, 'tax_query' => $below, 'numberposts' => NEWEST]);
+    Moves::$uncounted += count($posts) === NEWEST ? [MORE => ''] : [];
+    foreach ($posts as $post) {
         note_path("post-$post->ID");
     }
     foreach (get_term_children($id, $taxonomy) as $child) {
@@ -1029,7 +1033,7 @@ function keep_moves(): void
     $moved = array_filter(Moves::$from, __NAMESPACE__ . '\is_moved', ARRAY_FILTER_USE_BOTH);
     if ($moved && is_user_logged_in()) {
         $name = MOVED . get_current_user_id();
-        set_transient($name, array_slice((get_transient($name) ?: []) + $moved, 0, MAX_KEPT), WEEK_IN_SECONDS);
+        set_transient($name, array_slice((get_transient($name) ?: []) + Moves::$uncounted + $moved, 0, MAX_KEPT), WEEK_IN_SECONDS);
     }
 }
 
@@ -1050,7 +1054,8 @@ function show_moves(): void
         $lines[] = "$title: from $from to " . public_path($key);
     }
     if (count($moved) > MAX_MOVED) {
-        $lines[] = (count($kept) < MAX_KEPT ? 'and ' : 'and at least ') . (count($moved) - MAX_MOVED) . ' more';
+        $is_exact = count($kept) < MAX_KEPT && !isset($kept[MORE]);
+        $lines[] = ($is_exact ? 'and ' : 'and at least ') . (count($moved) - MAX_MOVED) . ' more';
     }
     echo $lines ? '<div class="notice notice-warning is-dismissible"><p>Content Access Licensing: published pages have moved, with the pages '
         . 'and posts below them. ' . MOVED_HINT . '</p><ul><li>' . implode('</li><li>', array_map('esc_html', $lines)) . '</li></ul></div>' : '';

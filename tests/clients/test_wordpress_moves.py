@@ -115,6 +115,10 @@ def test_an_import_of_new_posts_says_nothing_and_one_of_known_posts_names_the_fi
     alone.evaluated(imported % alone.posts["free-category"])
     first = [f"<i>{number}</i>: from /sold/i{number}/ to /free/i{number}/" for number in range(1, 6)]
     assert shown(admin) == [*first, "and 295 more"]
+    save(admin, f"categories/{alone.posts['free-category']}", slug="open")
+    assert shown(admin)[-1] == "and at least 96 more"
+    save(admin, f"categories/{alone.posts['free-category']}", slug="free")
+    assert shown(admin)[-1] == "and at least 96 more"
 
 
 def page(admin: httpx.Client, title: str, parent: int = 0, **fields: Any) -> int:
