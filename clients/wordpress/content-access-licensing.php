@@ -32,11 +32,13 @@ const FACTS = ['x-access-decision', 'x-access-requester'];
 const TERMS = ['/license.xml', '/.well-known/tdmrep.json', '/.well-known/tdm-policy.json'];
 const TIMEOUT = 2; // seconds that a visitor waits
 const MAX_ANSWER = 8388608; // bytes of an answer that are kept: what another server sends without end would use up PHP's memory
-const PAUSE = 10; // seconds without questions after a timeout, so that a stalled service does not use up PHP's workers
-const PAUSED = 'content_licensing_paused'; // option: when the service is to be asked again; '' if it answered
+const PAUSE = 10; // seconds without questions after a timeout or SLOW_ANSWERS, so that a slow service does not use up PHP's workers
+const PAUSED = 'content_licensing_paused'; // option: when the service is to be asked again, and SLOWLY; '' if it answers quickly
+const SLOWLY = ' slowly'; // the service answers, so only pages that stay open without it are not asked about
 const LOGGED = 'content_licensing_logged_'; // transients, prefix of a reason
-const SLOW = 'content_licensing_slow'; // option: how many answers in a row were slow, up to SLOW_ANSWERS; '' for none
+const SLOW = 'content_licensing_slow'; // option: times of the last answers in a row that were slow, up to SLOW_ANSWERS; '' for none
 const SLOW_SECONDS = 1, SLOW_ANSWERS = 10;
+const SLOW_WITHIN = SLOW_ANSWERS * TIMEOUT; // seconds: one PHP worker that does nothing but wait takes no longer for SLOW_ANSWERS
 const REFUSES_NOBODY = 'content_licensing_refuses_nobody'; // option: hosts, each with '1' or '0' by the last answer about it
 const OWN_HOSTS = 'content_licensing_own_hosts'; // option: hosts where administrators work, with the day of the last visit that the
 // key was not for, and mark_of_key(); '' if there was none
@@ -560,11 +562,12 @@ function decide(array $urls, string $method): Verdict
     if (max($lengths) > MAX_HEADER || array_sum($lengths) > MAX_HEADERS) {
         return refusal(431, "The request's headers are too large.");
     }
-    $answer = ask('/v1/access/middleware', $question);
+    $are_open = defined('CONTENT_LICENSING_OPEN_PATHS') && array_filter($urls, __NAMESPACE__ . '\is_open_page') === $urls;
+    $answer = ask('/v1/access/middleware', $question, $are_open || refuses_nobody($host));
     if (!is_decision($answer)) {
         note_outage($answer);
         $is_caused_by_visit = in_array((int) wp_remote_retrieve_response_code($answer), CAUSED_BY_VISIT, true);
-        $is_open = observes($host) || (!$is_caused_by_visit && array_filter($urls, __NAMESPACE__ . '\is_open_page') === $urls);
+        $is_open = observes($host) || (!$is_caused_by_visit && $are_open);
         return $is_open ? new Verdict(null, ['cache-control' => 'private']) : undecided();
     }
     remember(OUTAGE, '');
@@ -674,7 +677,7 @@ function outage($answer): array
         $message = $answer->get_error_message();
         $code = $answer->get_error_code();
         $line = 'The licensing service cannot be reached: ' . rtrim($message, '. ') . '. Is CONTENT_LICENSING_URL right, with https://?';
-        return [$code, $code === 'unconfigured' ? $message : $line];
+        return [$code, in_array($code, ['paused', 'unconfigured'], true) ? $message : $line];
     }
     $status = (int) wp_remote_retrieve_response_code($answer);
     $body = wp_remote_retrieve_body($answer);
@@ -744,19 +747,21 @@ function requester(): string
 }
 
 /**
- * Ask the service. After a timeout it is not asked for PAUSE seconds, and then by one visit, until it answers. A missing
+ * Ask the service. After a timeout it is not asked for PAUSE seconds, and then by one visit, until it answers; after
+ * SLOW_ANSWERS within SLOW_WITHIN the same holds for what stays open without it, until it answers quickly. A missing
  * constant counts as an outage.
  *
  * @return array|\WP_Error
  */
-function ask(string $path, array $headers)
+function ask(string $path, array $headers, bool $stays_open = false)
 {
     if (missing_constants()) {
         return new \WP_Error('unconfigured', undefined_constants());
     }
     $due = (string) get_option(PAUSED, '');
-    if ($due !== '' && (time() < (int) $due || !claim_try($due))) {
-        return new \WP_Error('paused', 'It did not answer in time a few seconds ago.');
+    $is_slow = without_digits($due) === SLOWLY;
+    if ($due !== '' && ($stays_open || !$is_slow) && (time() < (int) $due || !claim_try($due))) {
+        return new \WP_Error('paused', 'The licensing service is not asked: a few seconds ago it did not answer in time, or only slowly.');
     }
     $headers['x-licensing-key'] = CONTENT_LICENSING_KEY;
     $options = ['headers' => $headers, 'timeout' => TIMEOUT, 'redirection' => 0, 'limit_response_size' => MAX_ANSWER];
@@ -768,30 +773,37 @@ function ask(string $path, array $headers)
         pause();
         return $answer;
     }
-    if ($due !== '') {
+    $is_quick = $took < SLOW_SECONDS;
+    if ($is_quick || !$is_slow) {
         remember(PAUSED, '');
     }
-    if ($took < SLOW_SECONDS) {
-        remember(SLOW, '');
-    } elseif ((int) get_option(SLOW) < SLOW_ANSWERS) {
-        count_slow_answer();
-    }
+    $is_quick ? remember(SLOW, '') : note_slow_answer();
     return $answer;
 }
 
-/** Count in the database: update_option() would overwrite the counts of simultaneous visits. */
-function count_slow_answer(): void
+/** Note the time in the database, because update_option() would overwrite those of simultaneous visits, and pause after too many. */
+function note_slow_answer(): void
 {
     global $wpdb;
-    $counted = 'ON DUPLICATE KEY UPDATE option_value = LEAST(option_value + 1, %d)';
-    $wpdb->query($wpdb->prepare("INSERT INTO $wpdb->options (option_name, option_value) VALUES (%s, '1') $counted", SLOW, SLOW_ANSWERS));
+    $add = "ON DUPLICATE KEY UPDATE option_value = SUBSTRING_INDEX(TRIM(CONCAT(option_value, ' ', %d)), ' ', %d)";
+    $values = [SLOW, time(), time(), -SLOW_ANSWERS];
+    $wpdb->query($wpdb->prepare("INSERT INTO $wpdb->options (option_name, option_value) VALUES (%s, %d) $add", $values));
     wp_cache_delete_multiple(['alloptions', 'notoptions', SLOW], 'options');
+    $times = slow_answers();
+    if (count($times) === SLOW_ANSWERS && (int) $times[0] >= time() - SLOW_WITHIN) {
+        pause(SLOWLY);
+    }
+}
+
+function slow_answers(): array
+{
+    return preg_split('/ /', (string) get_option(SLOW, ''), -1, PREG_SPLIT_NO_EMPTY);
 }
 
 /** Note when the service is to be tried again. The note stays until it answers. */
-function pause(): void
+function pause(string $why = ''): void
 {
-    update_option(PAUSED, (string) (time() + PAUSE));
+    update_option(PAUSED, (time() + PAUSE) . $why);
 }
 
 /** Claim the first question after a pause in the database, because other visits read the same note: they pause on. */
@@ -799,7 +811,7 @@ function claim_try(string $due): bool
 {
     global $wpdb;
     $note = ['option_name' => PAUSED, 'option_value' => $due];
-    $is_claimed = $wpdb->update($wpdb->options, ['option_value' => (string) (time() + PAUSE)], $note) === 1;
+    $is_claimed = $wpdb->update($wpdb->options, ['option_value' => (time() + PAUSE) . without_digits($due)], $note) === 1;
     wp_cache_delete_multiple(['alloptions', PAUSED], 'options');
     return $is_claimed || get_option(PAUSED, '') === ''; // the service has answered meanwhile
 }
@@ -927,9 +939,9 @@ function problems(): array
         $problems[] = 'visits are not decided. ' . rtrim($outage, '. ') . '. Until the service decides, '
             . (observes(host_of(home_url())) ? 'every page is open.' : 'only CONTENT_LICENSING_OPEN_PATHS are open.');
     }
-    if ((int) get_option(SLOW) === SLOW_ANSWERS) {
+    if (count(slow_answers()) === SLOW_ANSWERS) {
         $problems[] = 'the licensing service took over a second for each of its last ' . SLOW_ANSWERS . ' answers, and visitors wait '
-            . 'for them. See its load, and the network between.';
+            . 'for them. If visits come often, open pages are sent without asking, as in an outage. See its load, and the network between.';
     }
     $yesterday = gmdate('Y-m-d', time() - DAY_IN_SECONDS);
     $is_current = fn ($day) => $day >= $yesterday && str_ends_with($day, mark_of_key());

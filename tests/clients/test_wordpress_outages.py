@@ -259,7 +259,7 @@ def test_the_admin_says_that_the_service_is_slow(
             for _ in range(count):
                 visit.get("/free/free-post/?took=1.2")
             assert (count, problem in admin.get("/wp-admin/edit.php").text) == (count, is_shown)
-        visit.get("/free/free-post/")
+        visit.get("/free/free-post/?later=11")
         assert problem not in admin.get("/wp-admin/edit.php").text
 
 
@@ -279,7 +279,44 @@ def test_slow_answers_to_simultaneous_visits_count_each(visit: httpx.Client, adm
         pages = list(pool.map(lambda _: visit.get("/free/free-post/"), range(10)))
     assert [page.status_code for page in pages] == [200] * 10
     assert "over a second for each of its last 10 answers" in admin.get("/wp-admin/edit.php").text
-    visit.get("/free/free-post/")
+    visit.get("/free/free-post/?later=11")
+
+
+def test_after_ten_slow_answers_open_pages_are_asked_about_once_in_ten_seconds(
+    visit: httpx.Client, stranger: WordPress, client: Client, site: str
+):
+    quick = -5  # whatever the machine's load
+    fields: Any = {"name": "Slow", "type": "secret", "permissions": ["access:check"], "allowedHosts": [HOST]}
+
+    def is_asked(now: int, took: float = 1.2, path: str = "/free/free-post/") -> bool:
+        page = visit.get(path, params={"now": now, "took": took})
+        assert page.status_code == (200 if "free" in path else 402)
+        is_asked = "X-Access-Id" in page.headers or page.headers["X-Seen"] != ","
+        assert is_asked or page.headers["Cache-Control"] == "private"
+        return is_asked
+
+    def is_sold_asked(now: int, took: float = 1.2) -> bool:
+        return is_asked(now, took, "/premium/premium-post/")
+
+    with stranger.configured(CONTENT_LICENSING_KEY=client.create_api_key(fields)["key"]):
+        for answer in range(15):
+            assert is_asked(1000 + 10 * answer), answer  # few visits do not use up PHP's workers
+        for answer in range(10):
+            assert is_asked(2000), answer
+        assert [is_asked(2001), is_asked(2009), is_sold_asked(2009), is_asked(2018)] == [False, False, True, False]
+        assert [is_asked(2020), is_asked(2021), is_asked(2031)] == [True, False, True]
+        with stranger.configured(CONTENT_LICENSING_OPEN_PATHS=None):  # sold pages are open in an outage only
+            assert is_sold_asked(2032)
+        assert [is_asked(2050, quick), is_asked(2051), is_asked(2052)] == [True] * 3
+        for _ in range(10):
+            is_asked(3000)
+        assert [is_asked(3001), is_sold_asked(3002, quick), is_asked(3003)] == [False, True, True]
+        client.update_site(site, {"mode": "observe"})
+        for _ in range(10):
+            is_asked(4000)
+        assert visit.get("/premium/premium-post/?now=4001").headers["X-Seen"] == ","  # it is open in any case
+        client.update_site(site, {"mode": "enforce"})
+        assert [is_asked(4011, quick), is_sold_asked(4012)] == [True, True]
 
 
 def test_the_admin_says_what_is_wrong_with_the_settings(admin: httpx.Client, stranger: WordPress):

@@ -1,14 +1,14 @@
 <?php
 /**
- * Let the plugin's clock be ?later seconds ahead, each answer take ?took seconds, and its requests fail with the message
- * ?failure. With ?meanwhile, another visit takes place after WordPress has read its options.
+ * Let the plugin's clock be ?later seconds ahead, or stand at ?now, each answer take ?took seconds, and its requests fail
+ * with the message ?failure. With ?meanwhile, another visit takes place after WordPress has read its options.
  */
 
 namespace ContentAccessLicensing;
 
 function time(): int
 {
-    return \time() + (int) ($_GET['later'] ?? 0);
+    return (int) ($_GET['now'] ?? \time() + (int) ($_GET['later'] ?? 0));
 }
 
 function microtime(): float
