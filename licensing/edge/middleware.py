@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseNotModified
 from django.http.request import split_domain_port, validate_host
 from django.utils.cache import patch_vary_headers
 
@@ -23,6 +23,7 @@ from licensing.edge.publishing.publication import Publication
 from licensing.sites.lookup import is_own_host
 
 MAX_AGE = 300  # seconds
+METHODS = ("GET", "HEAD")
 KEY_HEADER = "X-Licensing-Key"
 LICENSE_SERVER_PATH = "/olp"
 # Headers of the service's own pages. They would bind browsers at the publisher's whole host, perhaps for a year.
@@ -35,14 +36,14 @@ faults = RepeatedLog()
 
 
 class SiteDocuments:
-    """Middleware that answers GET requests for DOCUMENTS at a site's host and passes on all others."""
+    """Middleware that answers requests for DOCUMENTS at a site's host and passes on all others."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
         self.proxies = TrustedProxies()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path in DOCUMENTS and request.method in ("GET", "HEAD"):
+        if request.path in DOCUMENTS:
             try:
                 response = self.document(request)
             except ApiError as error:
@@ -52,7 +53,7 @@ class SiteDocuments:
                 response = error_answer(error, request)
                 vars(response)["_has_been_logged"] = True  # read by django.utils.log
             if response is not None:
-                return response
+                return response if request.method in METHODS else HttpResponseNotAllowed(METHODS)
         return self.get_response(request)
 
     def document(self, request: HttpRequest) -> HttpResponse | None:

@@ -196,7 +196,7 @@ def test_the_unit_starts_the_service_with_the_printed_environment(tmp_path: Path
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed.")
 def test_nginx_takes_the_printed_locations(tmp_path: Path):
     logs = f"error_log {tmp_path}/error.log; pid {tmp_path}/nginx.pid;"
-    server = f"server {{ listen 127.0.0.1:{free_port()}; {block(DEPLOYMENT, 'location / {')} }}"
+    server = f"server {{ listen 127.0.0.1:{free_port()}; {block(DEPLOYMENT, 'large_client_header_buffers')} }}"
     (tmp_path / "nginx.conf").write_text(f"{logs} events {{}} http {{ access_log off; {server} }}")
     ran("nginx", "-t", "-q", "-p", tmp_path, "-c", tmp_path / "nginx.conf", cwd=tmp_path)
 

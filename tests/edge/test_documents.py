@@ -3,6 +3,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,8 @@ def test_a_document_is_kept_until_the_terms_change(site, path):
     update_policy(site.ordered_rules[0].policy, {"rules": [factories.ALLOW_ALL]})
     again = get(path, **{"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.headers["ETag"] != first.headers["ETag"]) == (200, True)
+    other = Client().post(path, headers={"Host": "pub.example"})
+    assert (other.status_code, other.headers["Allow"]) == (405, "GET, HEAD")
 
 
 def uses_of(account, *targets):
