@@ -57,10 +57,11 @@ def is_target(name: str) -> bool:
 def columns_by_name(columns: list[str]) -> dict[str, str]:
     """Map fields to columns with the same name, then other fields to columns whose names suggest them."""
     targets = {name: name for name in columns if is_target(name)}
+    normalised = {name: normalise_name(name) for name in columns}
     for target, spellings in MEANING.items():
-        matches = [name for name in columns if name not in targets and normalise_name(name) in spellings]
+        matches = [name for name in columns if name not in targets and normalised[name] in spellings]
         if target not in targets and matches:
-            targets[target] = min(matches, key=lambda name: spellings.index(normalise_name(name)))
+            targets[target] = min(matches, key=lambda name: spellings.index(normalised[name]))
     return targets
 
 

@@ -93,7 +93,7 @@ def read_rules(text: str, *, allows: bool) -> list[Rule]:
 
 
 def read_rule(text: str, *, allows: bool) -> Rule:
-    parts = tuple(map(normalise, text.removesuffix("$").split("*")))
+    parts = tuple(normalise(text.removesuffix("$")).split("*"))
     length = sum(map(len, parts)) + len(parts) - 1 + text.endswith("$")
     return Rule(Pattern(parts, text.endswith("$")), length, allows)
 
