@@ -330,23 +330,22 @@ def growth(case: Case, fragment: str) -> float:
     at_limit = seconds(case, case.text(fragment, length))
     if at_limit < FLOOR:
         return 0
-    over_one_doubling = ratio(case, fragment, length, length // 2)
+    over_one_doubling = ratio(case, fragment, length, length // 2, at_limit)
     if over_one_doubling <= MOST:
         return over_one_doubling
-    over_all = ratio(case, fragment, length, length // 2**DOUBLINGS)
+    over_all = ratio(case, fragment, length, length // 2**DOUBLINGS, at_limit)
     return min(over_one_doubling, over_all ** (1 / DOUBLINGS))
 
 
-def ratio(case: Case, fragment: str, length: int, shorter: int) -> float:
+def ratio(case: Case, fragment: str, length: int, shorter: int, long_time: float) -> float:
     """Return how many times as long the text of `length` takes as the shorter one, each at its fastest."""
     long_text, short_text = case.text(fragment, length), case.text(fragment, shorter)
-    long_time = short_time = float("inf")
+    short_time = float("inf")
     for _ in range(ROUNDS):
-        for _ in range(REPETITIONS):
-            long_time = min(long_time, seconds(case, long_text))
-            short_time = min(short_time, seconds(case, short_text))
+        short_time = min(short_time, *(seconds(case, short_text) for _ in range(REPETITIONS)))
         if long_time <= MOST * short_time:
             break
+        long_time = min(long_time, seconds(case, long_text))
     return long_time / short_time
 
 

@@ -43,8 +43,7 @@ from tests import factories
 
 MOST = 2.5  # times as long for twice the size
 FLOOR = 0.002  # seconds of processor time; a loop that is faster at its limit stops nobody
-ROUNDS = 5  # a busy machine disturbs single measurements
-REPETITIONS = 3
+ROUNDS = 15  # a busy machine disturbs single measurements
 
 Loop = Callable[[], object]
 
@@ -267,9 +266,9 @@ def growth(case: Case) -> float:
     """Return how many times as long the loop takes at its limit as at half of it; 0 if it takes less than FLOOR."""
     half, whole = case.build(case.limit // 2), case.build(case.limit)
     at_half = at_limit = float("inf")
+    half()  # the first time fills caches
     for _ in range(ROUNDS):
-        for _ in range(REPETITIONS):
-            at_half, at_limit = min(at_half, seconds(half)), min(at_limit, seconds(whole))
+        at_half, at_limit = min(at_half, seconds(half)), min(at_limit, seconds(whole))
         if at_limit < FLOOR:
             return 0
         if at_limit <= MOST * at_half:
