@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -10,17 +10,61 @@ from licensing.policies.matching.tracing import trace
 from tests import factories
 from tests.client import ApiClient
 from tests.decisions import golden
+from tests.standing import Unblock, as_new
 
 # Callers cannot set the clock or, without stored licences, a lapsed licence.
 NOT_IN_A_CHECK = {"now", "lapsedLicense"}
+CASES = golden.cases()
 
 
-@pytest.mark.parametrize("case", golden.cases())
-def test_decision_trace_and_service_give_the_expected_answer(api: ApiClient, account: Account, case: dict[str, Any]):
+class Stored(NamedTuple):
+    """An account and its key, and the ids of each case's item and policy by the case's name."""
+
+    account_id: str
+    key: str
+    items: dict[str, str]
+    policies: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def stored(for_the_module: Unblock) -> Stored:
+    with for_the_module():
+        account = factories.account()
+        key = factories.key_text(account)
+        cases = {case["name"]: case for (case,) in (param.values for param in CASES)}
+        policies = {name: {"name": name, **case["policy"]} for name, case in cases.items() if case["policy"]}
+        policy_ids = create(key, "policies", "policy", policies)
+        items = {
+            name: {"title": "Item", "policyId": policy_ids.get(name), **case.get("item", {})}
+            for name, case in cases.items()
+        }
+        return Stored(account.pk, key, create(key, "content", "content", items), policy_ids)
+
+
+def create(key: str, kind: str, name: str, bodies: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Create one resource of each body. Return their ids."""
+    rows = ApiClient(key).post(f"/v1/{kind}/bulk", {"items": list(bodies.values())})["data"]
+    return {case: row[name]["id"] for case, row in zip(bodies, rows, strict=True)}
+
+
+@pytest.fixture
+def account(stored: Stored, db: None) -> Account:
+    return as_new(stored.account_id)
+
+
+@pytest.fixture
+def api(stored: Stored, account: Account) -> ApiClient:
+    return ApiClient(stored.key)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decision_trace_and_service_give_the_expected_answer(
+    api: ApiClient, account: Account, stored: Stored, case: dict[str, Any]
+):
     assert_decided(case)
     assert_decisive_rule(case)
     if not NOT_IN_A_CHECK & set(case):
-        assert_answered(api, account, case)
+        assert_answered(api, account, stored, case)
 
 
 def assert_decided(case: dict[str, Any]) -> None:
@@ -48,16 +92,13 @@ def assert_decisive_rule(case: dict[str, Any]) -> None:
     assert [step["index"] for step in steps if step["decisive"]] == ([] if rule is None else [rule])
 
 
-def assert_answered(api: ApiClient, account: Account, case: dict[str, Any]) -> None:
+def assert_answered(api: ApiClient, account: Account, stored: Stored, case: dict[str, Any]) -> None:
     """Assert that a check gets the expected answer from the service."""
-    fields = {"title": "Item", **case.get("item", {})}
-    if case["policy"] is not None:
-        fields["policyId"] = api.post("/v1/policies", {"name": "Golden", **case["policy"]})["id"]
-    item = api.post("/v1/content", fields)["id"]
+    item = stored.items[case["name"]]
     for license_ in case.get("licenses", ()):
-        issue(account, license_, case, item, fields.get("policyId"))
-    if "status" in fields:  # the service sets it at creation
-        api.patch(f"/v1/content/{item}", {"status": fields["status"]})
+        issue(account, license_, case, item, stored.policies.get(case["name"]))
+    if status := case.get("item", {}).get("status"):  # the service sets it at creation
+        api.patch(f"/v1/content/{item}", {"status": status})
 
     reply = api.post("/v1/access/check", {"contentId": item, "explain": True, **case["check"]})
 
