@@ -8,6 +8,7 @@ from pathlib import Path
 from run import ROOT
 
 CACHE = ROOT / ".pytest_cache" / "kept"
+TYPES = ROOT / ".pytest_cache" / "types"  # what mypy and tsc know of files that have not changed
 
 
 def program(name: str) -> str:

@@ -15,6 +15,7 @@ from tests.served import installed
 
 # Commands that are documented without their arguments, or are run elsewhere for a reason.
 ELSEWHERE = {
+    "build_docs": "takes long: tests/documentation/test_site.py",
     "copy_to": "a name without its arguments",
     'copy_to "$TARGET"': "needs another database: tests/commands/test_copy_to.py",
     "create_api_key": "a name without its arguments",

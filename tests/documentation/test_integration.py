@@ -11,6 +11,7 @@ from kit.version import VERSION
 from run import ROOT
 from tests.documentation.blocks import block, blocks
 from tests.documentation.running import filled, ran
+from tests.kept import TYPES
 from tests.openapi.node import FOLDER, needs_node
 from tests.served import Service
 
@@ -47,7 +48,7 @@ def test_programs_with_the_python_client_are_typed(tmp_path: Path):
     names = [f"program_{number}.py" for number in range(len(programs))]
     for name, text in zip(names, programs, strict=True):
         (tmp_path / name).write_text(text)
-    strict = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file="]
+    strict = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", TYPES / "programs", "--config-file="]
     assert ran(*strict, *names, cwd=tmp_path) == f"Success: no issues found in {len(names)} source files\n"
 
 
