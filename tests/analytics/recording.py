@@ -18,7 +18,6 @@ from kit.values.timestamps import render_timestamp
 from licensing.content.models import Content
 from licensing.policies.decision import Reason
 from licensing.requesters.models import Requester
-from tests import factories
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,12 @@ def gather_statistics() -> None:
 def some_events(account: Account, count: int, begin: datetime, days: int, seed: int) -> list[Event]:
     """Random events of every outcome, many within a second of midnight or of a month's start or end."""
     chance = random.Random(seed)
-    items = [factories.content(account) for _ in range(25)]
-    requesters = [requester(account, f"org_{chance.randrange(10**6):06}") for _ in range(25)]
+    moments = dict.fromkeys(("created", "updated"), datetime.now(UTC))
+    items = Content.objects.bulk_create(Content(account=account, title=f"Item {n}", **moments) for n in range(25))
+    names = [f"org_{chance.randrange(10**6):06}" for _ in range(25)]
+    requesters = Requester.objects.bulk_create(
+        Requester(account=account, requester_id=name, name=f"Requester {name}") for name in names
+    )
     outcomes = [None, None, None, *Reason]
     edges = [timedelta(0), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(seconds=1)]
     events = []

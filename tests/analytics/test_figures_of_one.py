@@ -13,6 +13,7 @@ from analytics.windows import DAY, Window, midnight
 from kit.values.calendar import start_of_day, zone_named
 from tests import factories, ledger
 from tests.analytics.recording import record_all, requester, some_events, utc
+from tests.standing import as_new
 
 WINDOW = Window(utc("2026-01-15"), utc("2026-02-14"), "day")
 
@@ -23,11 +24,24 @@ def days_in(zone_name):
     return Window(start_of_day(date(2026, 1, 15), zone), start_of_day(date(2026, 2, 14), zone), "day", zone)
 
 
+@pytest.fixture(scope="module")
+def recorded(for_the_module):
+    """A module-scoped account and its events, beside those of another one."""
+    with for_the_module():
+        account = factories.account()
+        made = some_events(account, 1_500, utc("2026-01-10"), 40, seed=5)
+        record_all([*made, *some_events(factories.account("Other"), 200, utc("2026-01-10"), 40, seed=6)])
+        return account.pk, made
+
+
 @pytest.fixture
-def events(account, other_account):
-    made = some_events(account, 1_500, utc("2026-01-10"), 40, seed=5)
-    record_all([*made, *some_events(other_account, 200, utc("2026-01-10"), 40, seed=6)])
-    return made
+def account(recorded, db):
+    return as_new(recorded[0])
+
+
+@pytest.fixture
+def events(recorded, account):
+    return recorded[1]
 
 
 def of(events, one, key, window=WINDOW):

@@ -111,8 +111,13 @@ def expected(entries):
 def check_against_ledger():
     wanted = expected(LedgerEntry.objects.order_by("created", "pk"))
     balances = defaultdict(Decimal)
-    statements = list(Statement.objects.order_by("month"))
-    for one in statements:
+    lines = defaultdict(dict)
+    for line in StatementLine.objects.all():
+        by = (line.license_id, line.license_type, line.content_id) if line.type == "usage" else line.pk
+        of = lines[line.account_id, line.requester_id, line.month, line.currency]
+        assert (line.type, by) not in of
+        of[line.type, by] = line.amount
+    for one in Statement.objects.order_by("month"):
         key = (one.account_id, one.requester_id, one.month, one.currency)
         should = wanted.pop(key)
         holder = (one.account_id, one.requester_id, one.currency)
@@ -123,17 +128,9 @@ def check_against_ledger():
         assert one.refunds == should["refunds"]
         assert (one.opening, one.closing) == (balances[holder], balances[holder] + one.total)
         balances[holder] = one.closing
-        lines = StatementLine.objects.filter(
-            account=one.account_id, requester=one.requester_id, month=one.month, currency=one.currency
-        )
-        got = {
-            (line.type, (line.license_id, line.license_type, line.content_id) if line.type == "usage" else line.pk): (
-                line.amount
-            )
-            for line in lines
-        }
-        assert got == dict(should["lines"])
+        assert lines.pop(key) == should["lines"]
     assert not wanted
+    assert not lines
     assert find_differences(["statements", "lines"]) == []
 
 
