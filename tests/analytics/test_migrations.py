@@ -29,5 +29,5 @@ def test_usage_survives_the_new_order_of_columns_and_the_way_back(account, lates
     assert usage_report([account.pk], WINDOW) == report
     call_command("migrate", "analytics", "0012", verbosity=0)
     assert usage_report([account.pk], WINDOW) == report
-    call_command("migrate", "analytics", verbosity=0)  # the command needs the tables of this version
+    call_command("migrate", verbosity=0)  # the command needs the tables of this version
     call_command("rebuild_usage", "--check")

@@ -67,7 +67,7 @@ def test_there_is_no_moment_without_views(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(MigrationExecutor, "migrate", migrate)
     try:
-        call_command("migrate", "licensing", "0038", verbosity=0)  # undoes nothing of the views' tables
+        call_command("migrate", "licensing", "0044", verbosity=0)  # undoes nothing of the views' tables
     finally:
         call_command("migrate", verbosity=0)
     assert len(seen) == 2 * len(VIEWS)
