@@ -39,11 +39,12 @@ docs_site = site.docs_site
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Name cases of bytes by their argument.
+    """Name cases of bytes and of long texts by their argument.
 
-    Archives contain the second they were packed in, but parallel workers must agree on test names.
+    Archives contain the second they were packed in, but parallel workers must agree on test names. They send these
+    names with each result.
     """
-    return argname if isinstance(val, bytes) else None
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 500) else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -78,12 +78,12 @@ def test_private_addresses_are_allowed_by_a_setting(api, settings, url):
     assert api.post("/v1/webhooks", {"url": url}).status == (422 if "@" in url else 201)
 
 
-@pytest.mark.parametrize("url", [*HOSTILE, *SPELLINGS, *INSIDE])
-def test_a_hostile_url_is_refused_on_creation_and_on_change(api, made, settings, url):
+def test_a_hostile_url_is_refused_on_creation_and_on_change(api, made, settings):
     settings.WEBHOOKS_ALLOW_PRIVATE = False
-    body = {"url": url.format(port=443)}
-    for reply in (api.post("/v1/webhooks", body), api.patch(f"/v1/webhooks/{made['id']}", body)):
-        assert (reply.status, reply.error["param"]) == (422, "url")
+    for url in (*HOSTILE, *SPELLINGS, *INSIDE):
+        body = {"url": url.format(port=443)}
+        for reply in (api.post("/v1/webhooks", body), api.patch(f"/v1/webhooks/{made['id']}", body)):
+            assert (url, reply.status, reply.body.get("error", {}).get("param")) == (url, 422, "url")
     assert list(WebhookEndpoint.objects.values_list("url", flat=True)) == [URL]
 
 
