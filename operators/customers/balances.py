@@ -38,6 +38,7 @@ MEND_OF_OTHER_DEBT = (
     "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
     "that is owed, for the customer that owes it."
 )
+VOID_NUMBER = "That payment is void: enter another number, such as this one with -2."
 LIST_FILTERS, MAX_DIGITS = "_changelist_filters", 18  # the parameter by which Django passes on a list's filters
 PROMISE_BROKEN = (
     "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."

@@ -43,6 +43,7 @@ from operators.base.times import LocalDateTimeField, shown_time
 from operators.customers.balances import (
     LIST_FILTERS,
     RECEIVED,
+    VOID_NUMBER,
     balance_afterwards,
     balance_in,
     booking_in_words,
@@ -158,7 +159,7 @@ class PaymentAdmin(
         payment, is_new = record_payment(fields.pop("account").pk, fields)
         if not is_new:
             is_void = payment.voided_at is not None
-            mend = " That payment is void: enter another number, such as this one with -2." if is_void else ""
+            mend = f" {VOID_NUMBER}" if is_void else ""
             known = format_html("This number was recorded before: {}.{}", booking_in_words(payment), mend)
             raise ValidationError({"external_id": known})
         check_promise(request, payment.requester, payment.currency, payment.created)

@@ -1,6 +1,7 @@
 """Top up a wallet: the credit and the payment for it are recorded together."""
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -34,7 +35,7 @@ from operators.base.forms.confirmation import Confirmation
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
-from operators.customers.balances import check_promise
+from operators.customers.balances import VOID_NUMBER, check_promise
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [
@@ -162,13 +163,14 @@ def build_form_confirmation(
         if unit != ACCESS:
             payment += f" {holder} is charged for what it spends, in addition to its licence's price."
         mend = "Take back on the wallet's page undoes it."
-    elif fields["price"] is not None:
+    elif is_recorded(holder, fields["external_id"]):
+        payment = f"The payment {fields['external_id']} was recorded before: no other one is."
+        if unit != ACCESS:
+            payment += f" {holder} is charged for what it spends."
+    elif unit == ACCESS:
         price = in_full(fields["price"], fields["currency"])
         payment = f"A payment of {price} is recorded as paid for credit. What {holder} owes does not change. "
         payment += "It is no revenue: a licence's price and Charge are."
-    elif is_recorded(holder, fields["external_id"]):
-        payment = f"The payment {fields['external_id']} was recorded before: no other one is. {holder} is charged for "
-        payment += "what it spends."
     else:
         payment = f"A payment of {added} is recorded. {holder} owes that much less, and is charged for what it spends."
     return FormConfirmation(
@@ -214,7 +216,7 @@ def wallet_name(wallet: Wallet) -> str:
 def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, fields: Values) -> str:
     """Add the credit and record the payment; return what was done. Opens the wallet if there is none in the unit.
 
-    Raises ApiError, and ValidationError if the balance changed meanwhile.
+    Raises ApiError, and ValidationError if the balance changed meanwhile or the number is a void payment's.
     """
     epochs.lock_epoch(holder.account_id)  # before wallets and customers, as merges do
     wallet = wallet or wallet_in(holder, fields["wallet"])
@@ -225,20 +227,19 @@ def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, field
     if fields["expires_at"]:
         body["expiresAt"] = as_json(fields["expires_at"])
     payment_id = ids.new_id("pay")
-    records_payment = fields["payment"] == RECORD and fields["price"] is None
+    records_payment = fields["payment"] == RECORD
     if fields["external_id"] or records_payment:
         body["externalId"] = fields["external_id"] or payment_id  # by which a void finds the credit
     if fields["price"] is not None:
         body["paid"] = {"amount": plain(fields["price"]), "currency": fields["currency"]}
     checked = {**validate_fields(GrantSerializer(), body), "id": fields["ticket"]}
+    price = checked.pop("paid", None)  # recorded below, with its number
     grant, is_new = services.add_grant(wallet, checked)
     added = in_units(grant.amount, wallet.unit)
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."
     if not is_new:
         return f"{fields['external_id']} was added before. Nothing was added now."
-    if fields["price"] is not None and fields["currency"]:
-        return f"{added} added, and a payment of {in_full(fields['price'], fields['currency'])} recorded."
     if is_gift_of_money(fields["payment"], wallet.unit):
         check_promise(request, holder, wallet.unit, stored_now())
         note = {"amount": -grant.amount, "currency": wallet.unit, "description": GIFT_TEXT}
@@ -246,19 +247,20 @@ def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, field
         return f"{added} added, and a credit note of {added} recorded."
     if not records_payment:
         return f"{added} added."
-    check_promise(request, holder, wallet.unit, stored_now())
-    _, is_new_payment = record_payment(
-        wallet.account_id,
-        {
-            "id": payment_id,
-            "requester_id": holder.requester_id,
-            "amount": grant.amount,
-            "currency": wallet.unit,
-            "external_id": fields["external_id"] or None,
-        },
-    )
+    paid = price or {"amount": grant.amount, "currency": wallet.unit}
+    check_promise(request, holder, paid["currency"], stored_now())
+    payment = {
+        **paid,
+        "id": payment_id,
+        "requester_id": holder.requester_id,
+        "external_id": fields["external_id"] or None,
+        "grant": grant if price else None,  # credit that no charge stands for
+    }
+    recorded, is_new_payment = record_payment(wallet.account_id, payment)
+    if recorded.voided_at is not None:
+        raise ValidationError({"external_id": VOID_NUMBER})
     if is_new_payment:
-        return f"{added} added, and a payment of {added} recorded."
+        return f"{added} added, and a payment of {in_full(paid['amount'], paid['currency'])} recorded."
     return f"{added} added. The payment {grant.external_id} was recorded before."
 
 

@@ -5,7 +5,7 @@ from django.utils.html import strip_tags
 
 from analytics.models import Grant, LedgerEntry, Payment, Statement, Wallet
 from licensing.requesters.models import Requester
-from operators.base.links import change_url
+from operators.base.links import change_url, list_url
 from tests import factories
 from tests.admin.forms import confirmed, form_values, submit, top_up
 
@@ -67,6 +67,41 @@ def test_a_top_up_with_the_number_of_a_recorded_payment_records_no_second_one(ad
     assert "The payment transfer-8 was recorded before: no other one is." in asked.content.decode()
     assert confirmed(admin, asked).status_code == 302
     assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 40)
+
+
+def test_accesses_with_the_number_of_a_recorded_payment_are_added_without_a_second_one(admin, api, customer):
+    paid = {"requesterId": "org_acme", "amount": 500, "currency": "EUR", "externalId": "R-10"}
+    api.post("/v1/payments", paid)
+    sold = {"wallet": "access", "amount": "10000", "currency": "EUR", "external_id": "R-10"}
+    differs = top_up(admin, customer, **sold, price="501")
+    assert "Another payment has the number" in differs.content.decode()
+    assert not Grant.objects.exists()
+    address = reverse("admin:licensing_requester_top_up", args=[customer.pk])
+    asked = submit(admin, address, **sold, price="500")
+    assert "The payment R-10 was recorded before: no other one is." in asked.content.decode()
+    assert confirmed(admin, asked).status_code == 302
+    assert (Payment.objects.count(), Wallet.objects.get().balance) == (1, 10_000)
+
+
+def test_the_payment_for_accesses_has_their_number(admin, api, customer):
+    sold = {"wallet": "access", "amount": "10000", "price": "500", "currency": "EUR", "external_id": "R-10"}
+    assert "Must be" in top_up(admin, customer, **{**sold, "price": "-500"}).content.decode()
+    assert top_up(admin, customer, **sold).status_code == 302
+    [payment] = api.get("/v1/payments?externalId=R-10")["data"]
+    assert payment["grantId"] == Grant.objects.get().pk
+    assert change_url(Payment.objects.get()) in admin.get(list_url(Payment, q="R-10")).content.decode()
+    again = {"requester_own_id": "org_acme", "amount": "500", "currency": "EUR", "external_id": "R-10"}
+    recorded = submit(admin, reverse("admin:analytics_payment_add"), account=customer.account_id, **again)
+    assert "This number was recorded before" in recorded.content.decode()
+
+
+def test_a_top_up_with_the_number_of_a_void_payment_adds_nothing(admin, api, customer):
+    paid = {"requesterId": "org_acme", "amount": 40, "currency": "USD", "externalId": "transfer-9"}
+    payment = api.post("/v1/payments", paid)["id"]
+    api.post(f"/v1/payments/{payment}/void", {"reason": "Returned"})
+    refused = top_up(admin, customer, wallet="USD", amount="40", external_id="transfer-9")
+    assert "That payment is void: enter another number" in refused.content.decode()
+    assert not Grant.objects.exists()
 
 
 def test_an_operator_who_may_not_record_payments_tops_up_without_one(staff, sign_in, account, customer):
