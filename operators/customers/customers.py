@@ -46,6 +46,7 @@ from operators.customers.customer_list import (
     ListFigures,
     list_figures,
 )
+from operators.customers.quotas import unused_refills
 from operators.customers.refund_page import RefundPage
 from operators.customers.top_ups import top_up_confirmation
 
@@ -208,6 +209,8 @@ class RequesterAdmin(
             who["Address"] = linebreaksbr(requester.metadata["address"])
         if request.user.has_perm("analytics.view_wallet"):
             who["Credit"] = self.credit_in_wallets(requester)
+            if unused := unused_refills(requester, "{}: {}"):
+                who["No licence uses it"] = format_html_join("; ", "{}", ((one,) for one in unused))
         if request.user.has_perm("analytics.view_statement"):
             who |= money_facts(requester, now)
         if request.user.has_perm("analytics.view_accessevent"):

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from django import forms
-from django.utils.timezone import get_current_timezone_name
+from django.db.models import Exists, OuterRef, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from msgspec import Struct
 
 from analytics.models import Wallet
@@ -16,8 +20,10 @@ from kit.values.currencies import in_full
 from kit.values.decimals import plain
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
-from licensing.licenses.models import License
+from licensing.licenses.models import License, LicenseStatus
+from licensing.requesters.models import Requester
 from operators.base.fields import AmountField, CountField, choice_field, validate_fields
+from operators.base.links import may_open, text_link, viewer
 
 DENY, CHARGE = "deny", "charge"
 AFTERWARDS = [(DENY, "denied until the next month"), (CHARGE, "charged the price per access")]
@@ -63,7 +69,7 @@ class QuotaFields(forms.Form):
 def count_here(account_id: str, fields: Validated) -> None:
     """Count the refill's days and months in the account's time zone; in the operator's while that is UTC."""
     if (refill := fields.get("refill")) is not None:
-        refill["zone"] = services.own_zone(account_id) or get_current_timezone_name()
+        refill["zone"] = services.own_zone(account_id) or timezone.get_current_timezone_name()
 
 
 def wallet_in_words(wallet: Wallet) -> str:
@@ -71,7 +77,34 @@ def wallet_in_words(wallet: Wallet) -> str:
     left = f"{in_units(wallet.balance, wallet.unit)} left"
     if not wallet.refill_amount:
         return left
-    return f"{left}, {in_units(wallet.refill_amount, wallet.unit)} each {wallet.refill_every}"
+    return f"{left}, {refill_in_words(wallet)}"
+
+
+def unused_refills(requester: Requester, template: str, ending: License | None = None) -> list[SafeString]:
+    """Describe wallets that are refilled although no licence, or only the `ending` one, can spend their credit.
+
+    `template` has the refill and a link to its terms.
+    """
+    if not requester.wallets or not may_open(Wallet):
+        return []
+    others = License.objects.filter(requester=requester.pk, status=LicenseStatus.ACTIVE)
+    others = others.exclude(expires_at__lte=timezone.now())
+    if ending is not None:
+        others = others.exclude(pk=ending.pk)
+    is_used = Exists(others.filter(pk=OuterRef("license"))) | Q(Exists(others), license=None)
+    wallets = Wallet.objects.filter(~is_used, requester=requester, next_refill_at__isnull=False)
+    return [format_html(template, refill_in_words(wallet), link_to_terms(wallet)) for wallet in wallets.order_by("pk")]
+
+
+def refill_in_words(wallet: Wallet) -> str:
+    return f"{in_units(wallet.refill_amount or 0, wallet.unit)} each {wallet.refill_every}"
+
+
+def link_to_terms(wallet: Wallet) -> SafeString | str:
+    user = viewer.get()
+    if user is not None and not user.has_perm("analytics.change_wallet"):
+        return "set it to never"
+    return text_link(reverse("admin:analytics_wallet_change_terms", args=[wallet.pk]), "set it to never")
 
 
 class Quota(Struct, frozen=True):

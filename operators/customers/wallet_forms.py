@@ -77,6 +77,8 @@ def initial_terms(wallet: Wallet) -> dict[str, object]:
 def terms_in_body(fields: Values, before: Wallet | None = None) -> dict[str, object]:
     """Return the form's terms as the API's fields. Fields not in the form stay unchanged."""
     percent, amount, every = fields.get("low_percent"), fields.get("refill_amount"), fields.get("refill_every")
+    if before is not None and not every and amount == before.refill_amount:
+        amount = None  # "never" was chosen beside the former amount
     refill: dict[str, object] | None = None
     if amount or every:
         most = fields.get("rollover_max") or Decimal(0)

@@ -35,7 +35,7 @@ from operators.base.scope import request_scope
 from operators.base.searching import find_licenses
 from operators.base.times import time_in_words
 from operators.customers.quotas import FIELDS as QUOTA_FIELDS
-from operators.customers.quotas import Quota, wallet_in_words
+from operators.customers.quotas import Quota, unused_refills, wallet_in_words
 from operators.customers.refund_button import RefundableCharge, RefundButton
 from operators.licenses.effects import license_confirmation
 from operators.licenses.form import FEE, LicenseForm
@@ -179,6 +179,7 @@ class LicenseAdmin(LicenseForms, RefundButton[License], ConfirmedFormAdmin[Licen
             effects[1] = f"No access is charged by it any more ({access_price_text(license_)} each until now)."
         if license_.next_fee_at is not None:
             effects.append("No further fee is charged.")
+        effects += unused_refills(license_.requester, "The quota of {} goes on refilling: {}.", license_)
         effects += [
             "Its charges stay in the ledger. Refund them separately.",
             "This cannot be undone. Issue another licence instead.",

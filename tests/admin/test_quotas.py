@@ -222,3 +222,53 @@ def test_a_quota_that_could_be_ten_or_ten_thousand_is_refused(admin, account, ty
     )
     assert "Write 10000, without a separator." in text or "Enter a whole number." in text
     assert not License.objects.exists()
+
+
+def test_revoking_a_licence_lists_its_quota_and_the_customer_s_page_says_that_it_goes_on(admin, issue, account):
+    held = issue(**QUOTA)
+    told = "3 accesses each month"
+    address = reverse("admin:licensing_license_revoke", args=[held.pk])
+    asked = admin.get(address)
+    assert f"The quota of {told} goes on refilling: set it to never." in words(asked)
+    terms = reverse("admin:analytics_wallet_change_terms", args=[Wallet.objects.get().pk])
+    assert terms in asked.content.decode()
+    assert told not in words(admin.get(change_url(held.requester)))
+    admin.post(address)
+    page = admin.get(change_url(held.requester))
+    assert f"No licence uses it{told}: set it to never" in words(page)
+    assert terms in page.content.decode()
+
+    factories.license(account, "org_acme", license_type="press")  # which does not spend the other one's quota
+    assert told in words(admin.get(change_url(held.requester)))
+    submit(admin, terms, refill_every="")
+    assert Wallet.objects.get().refill_amount is None
+    assert told not in words(admin.get(change_url(held.requester)))
+
+
+def test_a_quota_of_the_customer_goes_on_only_after_its_last_licence(admin, api, account, clock):
+    held = factories.license(account, "org_acme", expires_at=clock.now + timedelta(days=9))
+    refill = {"amount": 3, "every": "month"}
+    api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access", "refill": refill})
+    other = factories.license(account, "org_acme", license_type="press")
+    revoke = reverse("admin:licensing_license_revoke", args=[other.pk])
+    page = change_url(held.requester)
+    for shown in (revoke, page):
+        assert "3 accesses each month" not in words(admin.get(shown))
+    clock.advance(days=9)
+    assert "The quota of 3 accesses each month goes on refilling" in words(admin.get(revoke))
+    assert "No licence uses it" not in words(admin.get(page))
+    admin.post(revoke)
+    assert "No licence uses it3 accesses each month" in words(admin.get(page))
+
+
+def test_a_quota_that_goes_on_is_shown_to_whoever_may_see_wallets_without_links_that_do_not_open(
+    admin, issue, staff, sign_in, account
+):
+    held = issue(**QUOTA)
+    admin.post(reverse("admin:licensing_license_revoke", args=[held.pk]))
+    rights = ("licensing.view_requester", "analytics.view_wallet")
+    viewer = sign_in(staff(*rights, accounts=[account])).get(change_url(held.requester))
+    assert "No licence uses it3 accesses each month" in words(viewer)
+    assert "/terms" not in viewer.content.decode()
+    nobody = sign_in(staff(rights[0], accounts=[account])).get(change_url(held.requester))
+    assert "No licence uses it" not in words(nobody)
