@@ -177,6 +177,8 @@ def shown_movement(entry: WalletEntry, statement: Statement) -> dict[str, object
         what = GRANT_NAMES[GrantKind(grant.kind)]
     else:
         what = MOVEMENT_NAMES.get(WalletEntryType(entry.type), "Credit")
+        if grant is not None and entry.type in (WalletEntryType.EXPIRE, WalletEntryType.VOID):
+            what = f"{what}: {GRANT_NAMES[GrantKind(grant.kind)].lower()}"
     return {
         "at": entry.created,
         "what": what,

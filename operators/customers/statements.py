@@ -66,6 +66,15 @@ class StatusFilter(OptionsFilter[Statement]):
         return queryset.filter(closed_at__isnull=value == "open")
 
 
+class CreditFilter(OptionsFilter[Statement]):
+    title = "credit"
+    parameter_name = "credit"
+    options = {"expired": "of money, expired or void in the month"}
+
+    def apply_option(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
+        return queryset.filter(credit_expired__gt=0).exclude(currency=ACCESS)
+
+
 class StatementPaginator(BoundedPaginator):
     """Reads a page and the number of all statements by one query, because each query adds up the open ones."""
 
@@ -117,6 +126,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
         StatementPeriodFilter,
         LatestFilter,
         StatusFilter,
+        CreditFilter,
         ("currency", UnitFilter),
         ("requester", RelatedFilter),
         ("account", RelatedFilter),

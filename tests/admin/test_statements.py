@@ -209,11 +209,38 @@ def test_a_printed_statement_lists_what_changed_the_credit_and_the_period_of_a_f
             "2026-11-01 Fee (commercial) 2026-11-01 to 2026-11-30 lic_",
             "2026-11-01 Paid credit 2026-11-21 150.00 EUR",
             "2026-11-01 Paid credit 2026-11-30 9.00 EUR",
-            "2026-11-21 Expired -150.00 EUR",
+            "2026-11-21 Expired: paid credit -150.00 EUR",
             "2026-11-29 Promotional credit spring 7.00 EUR",
         ):
             assert row in html, (row, html)
     assert "Printed2026-11-29" in strip_tags(html_of(admin, reverse(PRINT, args=[statement.pk])))
+
+
+def test_expired_credit_of_money_is_listed_also_of_who_owes_or_is_refilled(admin, api, account, clock):
+    """They are not among those who paid in advance beyond their credit."""
+    clock.set("2026-01-20T12:00:00Z")
+    wallets = {}
+    for own_id, fields in {
+        "org_debtor": {"unit": "EUR"},
+        "org_quota": {"unit": "EUR", "refill": {"amount": 20, "every": "month", "anchor": "2026-01-01T00:00:00Z"}},
+        "org_accesses": {"unit": "access", "refill": {"amount": 20, "every": "month"}},
+        "org_kept": {"unit": "EUR"},
+    }.items():
+        factories.requester(account, requester_id=own_id)
+        wallets[own_id] = api.post("/v1/wallets", {"requesterId": own_id, **fields})["id"]
+    api.post("/v1/payments", {"requesterId": "org_debtor", "amount": 10, "currency": "EUR"})
+    api.post(f"/v1/wallets/{wallets['org_debtor']}/grants", {"amount": 10, "expiresAt": "2026-02-10T00:00:00Z"})
+    api.post("/v1/revenue", {"requesterId": "org_debtor", "amount": 15, "currency": "EUR"})
+    api.post(f"/v1/wallets/{wallets['org_kept']}/grants", {"amount": 10})
+    clock.set("2026-02-20T12:00:00Z")
+    listed = {"month": "2026-02", "credit": "expired"}
+    assert "org_debtor" in html_of(admin, LIST, **listed)
+    file = list(csv.DictReader(admin.get(EXPORT, listed).getvalue().decode("utf-8-sig").splitlines()))
+    assert {row["requesterId"]: row["credits.expired"] for row in file} == {"org_debtor": "10", "org_quota": "20"}
+    assert "org_debtor" not in html_of(admin, LIST, credit="expired", month="2026-01")
+    printed = strip_tags(html_of(admin, PRINT_ALL, **listed))
+    assert "Expired: paid credit" in printed
+    assert "Expired: refill" in printed
 
 
 def test_a_merge_is_a_transfer_on_both_statements_and_no_payment_that_the_bank_has(admin, api, account):
