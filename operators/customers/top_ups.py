@@ -216,7 +216,7 @@ def wallet_name(wallet: Wallet) -> str:
 def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, fields: Values) -> str:
     """Add the credit and record the payment; return what was done. Opens the wallet if there is none in the unit.
 
-    Raises ApiError, and ValidationError if the balance changed meanwhile or the number is a void payment's.
+    Raises ApiError, and ValidationError if the balance changed meanwhile or the number was added before or is void.
     """
     epochs.lock_epoch(holder.account_id)  # before wallets and customers, as merges do
     wallet = wallet or wallet_in(holder, fields["wallet"])
@@ -239,7 +239,8 @@ def top_up(request: HttpRequest, holder: Requester, wallet: Wallet | None, field
     if not is_new and grant.pk == fields["ticket"]:
         return f"The form was sent twice. {added} added, once."
     if not is_new:
-        return f"{fields['external_id']} was added before. Nothing was added now."
+        known = f"{fields['external_id']} was added before, with {added}. Nothing is added now."
+        raise ValidationError({"external_id": known})
     if is_gift_of_money(fields["payment"], wallet.unit):
         check_promise(request, holder, wallet.unit, stored_now())
         note = {"amount": -grant.amount, "currency": wallet.unit, "description": GIFT_TEXT}

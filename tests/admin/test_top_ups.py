@@ -95,6 +95,15 @@ def test_the_payment_for_accesses_has_their_number(admin, api, customer):
     assert "This number was recorded before" in recorded.content.decode()
 
 
+def test_a_top_up_with_the_number_of_another_one_is_refused_with_what_that_added(admin, customer):
+    top_up(admin, customer, wallet="EUR", amount="100", external_id="R-21")
+    for amount in ("150", "100"):
+        refused = top_up(admin, customer, wallet="EUR", amount=amount, external_id="R-21").content.decode()
+        assert "R-21 was added before, with 100.00 EUR. Nothing is added now." in refused
+        assert f"Add {amount}.00 EUR for" not in refused
+    assert (Wallet.objects.get().balance, Payment.objects.count()) == (100, 1)
+
+
 def test_a_top_up_with_the_number_of_a_void_payment_adds_nothing(admin, api, customer):
     paid = {"requesterId": "org_acme", "amount": 40, "currency": "USD", "externalId": "transfer-9"}
     payment = api.post("/v1/payments", paid)["id"]
