@@ -38,7 +38,7 @@ from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
-from operators.customers.balances import coming_fees, obligations
+from operators.customers.balances import coming_fees, merged_facts, obligations
 
 
 class Notes(forms.CharField):
@@ -132,7 +132,7 @@ KEEP_BOOKS = (
     "{} first: afterwards they name the pseudonym."
 )
 
-
+MAX_NAMED = 20  # merged customers
 FEES_GO_ON = "Fees go on, and are charged to the pseudonym, whom you cannot bill: {}. To end them, revoke {} first."
 
 MERGED_MONEY = (
@@ -148,6 +148,15 @@ def going_fees(requester: Requester) -> list[SafeString]:
         return []
     licenses = link_to_list(License, "the licences", requester__id__exact=str(requester.pk))
     return [format_html(FEES_GO_ON, fees, licenses)]
+
+
+def going_merged_ones(requester: Requester) -> list[str]:
+    """Name the customers that an erasure erases, too."""
+    names = [f"{one} ({one.requester_id})" for one in requester.merged_ones if not one.is_erased]
+    if not names:
+        return []
+    more = [f"{len(names) - MAX_NAMED:,} more"] if len(names) > MAX_NAMED else []
+    return [f"Customers that were merged into it are erased, too: {', '.join(names[:MAX_NAMED] + more)}."]
 
 
 def what_it_has(requester: Requester) -> str:
@@ -263,7 +272,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
 
     @confirmed_action("Erase", "person_remove", "erase", danger=True)
     def erase(self, request: HttpRequest, requester: Requester) -> Confirmation:
-        held = obligations(requester, timezone.now())
+        held = [*obligations(requester, timezone.now()), *merged_facts(requester).items()]
 
         statements = link_to_list(Statement, "statements", requester__id__exact=str(requester.pk))
 
@@ -280,6 +289,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
                 "log and in events; a pseudonym replaces the id.",
                 "Decisions, totals, licences, wallets and the ledger remain under the pseudonym. Licence "
                 "clients are revoked.",
+                *going_merged_ones(requester),
                 *going_fees(requester),
                 *([format_html(KEEP_BOOKS, statements)] if held else []),
                 "This cannot be undone.",

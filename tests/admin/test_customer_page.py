@@ -227,6 +227,18 @@ def test_erasing_a_customer_warns_of_fees_that_go_on(admin, account, acme):
     assert "revoke the licences first" in said
 
 
+def test_erasing_a_customer_names_those_that_were_merged_into_it_and_what_they_owe(admin, api, account, acme):
+    assert "erased, too" not in html_of(admin, button(acme, "erase"))
+    factories.license(account, "org_twin", price_amount=Decimal("12.5"), price_currency="EUR")
+    api.patch("/v1/requesters/org_twin", {"name": "Acme Twin"})
+    api.post("/v1/requesters/org_twin/merge", {"into": "org_acme"})
+    said = strip_tags(html_of(admin, button(acme, "erase")))
+    assert "Customers that were merged into it are erased, too: Acme Twin (org_twin)." in said
+    assert "Acme Twin: 12.50 EUR owed" in said
+    assert "Tax law" in said
+    assert admin.post(button(acme, "erase")).status_code == 200  # it asks for the name
+
+
 def test_merging_and_erasing_a_customer_with_obligations_ask_for_its_name(admin, account, acme):
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     factories.license(account, "org_other")
