@@ -7,6 +7,7 @@ once, whichever processes and clocks take part.
 """
 
 from collections.abc import Iterable
+from copy import copy
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -127,6 +128,20 @@ def period_in_words(license_: License, begin: datetime) -> str:
     if license_.expires_at is not None:
         last = min(last, (license_.expires_at - MICROSECOND).astimezone(zone).date())
     return f"{first} to {max(first, last)}"
+
+
+def short_period(license_: License) -> str | None:
+    """Return the days of the last period, which is charged in full, if the licence ends before it; otherwise None."""
+    if license_.fee_amount is None or license_.expires_at is None:
+        return None
+    step = months_of_period(license_)
+    first = license_.fee_months % step  # a fee that came later begins with its own period
+    months = months_until(license_.starts_at, license_.expires_at, license_.account.zone) - first
+    last = copy(license_)
+    last.fee_months = first + max(-(-months // step), 1) * step
+    if period_start(last, last.fee_months) <= license_.expires_at:
+        return None
+    return period_in_words(last, period_start(last, last.fee_months - step))
 
 
 def fee_id(license_id: str, begin: datetime) -> str:

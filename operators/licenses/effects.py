@@ -19,7 +19,7 @@ from kit.values.numbers import count_text
 from licensing.content.models import Content
 from licensing.edge.visitors import ANONYMOUS, can_be_charged
 from licensing.licenses.charges import build_ledger_entry, charged_terms
-from licensing.licenses.fees import schedule_fee, take_due_fees
+from licensing.licenses.fees import schedule_fee, short_period, take_due_fees
 from licensing.licenses.models import FeeEvery, License
 from licensing.requesters.models import Requester
 from operators.base.fields import AmountField
@@ -118,7 +118,9 @@ def describe_fee(before: License | None, saved: License) -> list[str]:
     if saved.fee_amount is None:
         return ["No further fee is charged."]
     following = f" The next fee is due on {time_in_words(saved.next_fee_at)}." if saved.next_fee_at else ""
-    return [f"The fee of {fee_text(saved)} is charged in advance.{following}"]
+    short = short_period(saved)
+    full = f" It is charged in full for the last period, too: {short}." if short else ""
+    return [f"The fee of {fee_text(saved)} is charged in advance.{following}{full}"]
 
 
 def describe_coverage(license_: License) -> str:

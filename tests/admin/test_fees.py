@@ -1,5 +1,6 @@
 from decimal import Decimal
 
+import pytest
 from django.urls import reverse
 
 from analytics.models import LedgerEntry, Statement
@@ -48,6 +49,29 @@ def test_fees_that_are_due_at_once_are_added_up_before_they_are_booked(admin, ac
     assert "2 fees are due: 100.00 EUR are booked now." in preview.content.decode()
     preview = admin.post(reverse("admin:licensing_license_preview"), {**fields, "fee_amount": "-1"})
     assert "charged" not in preview.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "every", "told"),
+    [
+        ("2026-01-01", "2026-03-15", "month", "2026-03-01 to 2026-03-14"),
+        ("2026-01-01", "2026-01-15", "month", "2026-01-01 to 2026-01-14"),
+        ("2026-01-01", "2026-08-01", "quarter", "2026-07-01 to 2026-07-31"),
+        ("2026-01-31", "2026-02-28", "month", None),
+        ("2026-01-01", "2027-01-01", "quarter", None),
+        ("2026-01-01", None, "month", None),
+    ],
+)
+def test_a_licence_that_ends_within_a_period_says_that_its_whole_fee_is_charged(
+    admin, account, clock, start, end, every, told
+):
+    clock.set("2026-01-01T00:00:00Z")
+    ends = {"expires_at_0": end, "expires_at_1": "00:00"} if end else {}
+    asked = issue(
+        admin, account, **{**FEE, "fee_every": every}, starts_at_0=start, starts_at_1="00:00", **ends
+    ).content.decode()
+    assert ("charged in full" in asked) == (told is not None)
+    assert (told or "charged in advance") in asked
 
 
 def test_the_form_has_the_accounts_currency_and_a_currency_alone_is_no_price(admin, account):
