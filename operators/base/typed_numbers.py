@@ -9,6 +9,8 @@ from kit.values.decimals import plain
 
 AMBIGUOUS_NUMBER = re.compile(r"([-+]?[1-9]\d{0,2})[.,](\d{3})")  # thousands, or three decimals
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3}){2,}|(?:,\d{3}){2,})")
+GROUPED = re.compile(r"[-+]?\d{1,3}(?:(?:\.\d{3})+,\d*|(?:,\d{3})+\.\d*)")  # thousands, then a fraction
+CURRENCY = re.compile(r"[€$£¥]|[A-Z]{3}")
 SPACE_OF_THOUSANDS = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3})")
 PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
 
@@ -26,7 +28,8 @@ def normalise_decimal(text: str) -> str:
     """
     number = without_separators(SPACE_OF_THOUSANDS.sub("", text.strip()))
     if number and not PLAIN_NUMBER.fullmatch(number):
-        raise forms.ValidationError("Enter a number.", code="invalid")
+        without = ", without the currency" if CURRENCY.search(number) else ""
+        raise forms.ValidationError(f"Enter a number{without}.", code="invalid")
     return number
 
 
@@ -39,7 +42,7 @@ def without_separators(number: str) -> str:
         return number.replace(".", "").replace(",", "")
     if "," not in number:
         return number
-    if "." in number:
+    if GROUPED.fullmatch(number):
         thousands, decimal = (",", ".") if number.rindex(".") > number.rindex(",") else (".", ",")
         return number.replace(thousands, "").replace(decimal, ".")
-    return number if number.count(",") > 1 else number.replace(",", ".")
+    return number if "." in number or number.count(",") > 1 else number.replace(",", ".")

@@ -243,6 +243,22 @@ def test_an_amount_may_have_a_decimal_comma(admin, account):
         assert License.objects.latest("pk").access_amount == Decimal(amount), written
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("1.23,45", "Enter a number."),
+        ("12.34,5", "Enter a number."),
+        ("1234.567,5", "Enter a number."),
+        ("10 €", "Enter a number, without the currency."),
+        ("EUR 49.90", "Enter a number, without the currency."),
+    ],
+)
+def test_an_amount_with_a_wrong_group_or_a_currency_is_refused(admin, account, written, told):
+    fields = {"requester_own_id": "org_acme", "license_type": "commercial", "access_currency": "EUR"}
+    reply = submit(admin, ADD, account=account.pk, access_amount=written, **fields)
+    assert reply.context["adminform"].form.errors["access_amount"] == [told]
+
+
 def test_a_date_is_written_in_either_order_that_is_clear_and_without_a_time_an_end_includes_that_day(admin, account):
     fields = {"requester_own_id": "org_acme", "license_type": "commercial", "starts_at_0": "2026-01-31"}
     for written in ("2026-12-31", "31.12.2026"):
