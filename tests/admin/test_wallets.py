@@ -77,9 +77,9 @@ def test_top_ups_count_once_for_each_number_and_form(admin, wallet):
         wallet.refresh_from_db()
         return wallet.balance
 
-    for _ in range(2):
+    for status in (302, 200):  # the second one is refused
         reply = act(admin, wallet, "top_up", amount="5.50", payment="recorded", external_id="order-7", confirmed="1")
-        assert (reply.status_code, balance()) == (302, Decimal("15.5"))
+        assert (reply.status_code, balance()) == (status, Decimal("15.5"))
     assert Grant.objects.filter(external_id="order-7").count() == 1
     address = reverse("admin:analytics_wallet_top_up", args=[wallet.pk])
     opened = form_values(admin.get(address).content.decode())
