@@ -1,7 +1,13 @@
-"""Reading everything that the database stores, to search it for secrets, and filling a table."""
+"""Reading everything that the database stores, filling a table, and what a process knows of the database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
 
 from django.db import connection
 from django.db.models import Model
+
+from analytics.archive.horizon import horizon_cache
 
 
 def everything_stored() -> bytes:
@@ -25,3 +31,12 @@ def multiply(row: Model, count: int, **columns: str) -> None:
             [count, row._meta.pk.get_db_prep_value(row.pk, connection)],
         )
         cursor.execute(f"ANALYZE {table}")
+
+
+@contextmanager
+def known_horizon() -> Iterator[None]:
+    """Know the archive's horizon throughout: otherwise a process asks for it every ten seconds."""
+    horizon_cache.current()
+    horizon_cache.valid_until = inf
+    yield
+    horizon_cache.clear()

@@ -8,7 +8,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.archive.horizon import horizon_cache
 from analytics.models import AccessEvent, ExchangeRate, LedgerEntry, Statement
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -17,6 +16,7 @@ from licensing.requesters.models import Requester
 from licensing.sites.models import Site
 from operators.staff.services import create_operator
 from tests import factories
+from tests.stored import known_horizon
 
 SHOWN = [AccessEvent, Content, LedgerEntry, License, Policy, Requester, Site, Statement]
 ELSEWHERE = {
@@ -58,8 +58,7 @@ def address(model, page, *args):
 
 
 def queries(client, path):
-    horizon_cache.current()  # a process asks for the archive's horizon every ten seconds
-    with CaptureQueriesContext(connection) as asked:
+    with known_horizon(), CaptureQueriesContext(connection) as asked:
         assert client.get(path).status_code == 200
     return len(asked)
 
