@@ -676,7 +676,7 @@ function outage($answer): array
     if (is_wp_error($answer)) {
         $message = $answer->get_error_message();
         $code = $answer->get_error_code();
-        $line = 'The licensing service cannot be reached: ' . rtrim($message, '. ') . '. Is CONTENT_LICENSING_URL right, with https://?';
+        $line = 'The licensing service cannot be reached: ' . rtrim($message, '. ') . '. Check CONTENT_LICENSING_URL, with its https://.';
         return [$code, in_array($code, ['paused', 'unconfigured'], true) ? $message : $line];
     }
     $status = (int) wp_remote_retrieve_response_code($answer);

@@ -103,7 +103,7 @@ def test_the_admin_says_why_visits_are_not_decided_until_one_is(
         assert shows("cannot be reached: cURL error")
     with stranger.configured(CONTENT_LICENSING_URL="127.0.0.1:21100"):
         assert statuses(visit) == [200, 503]
-        assert shows("A valid URL was not provided. Is CONTENT_LICENSING_URL right, with https://?")
+        assert shows("A valid URL was not provided. Check CONTENT_LICENSING_URL, with its https://. Until")
     with stranger.configured(CONTENT_LICENSING_URL=f"{running.url}/v1"):
         assert statuses(visit) == [200, 503]
         assert shows(f"{running.url}/v1 did not answer as the licensing service", "without /v1? It answered 404")
