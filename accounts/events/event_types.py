@@ -210,6 +210,18 @@ PERMISSIONS = {
     "webhook_endpoint": "webhooks:manage",
 }
 BY_NAME = {event_type.name: event_type for event_type in TYPES}
+
+
+def by_action(types: Iterable[EventType]) -> dict[str, list[EventType]]:
+    """Return the types of changes by their actions, those with a condition before those without."""
+    types_by_action: dict[str, list[EventType]] = {}
+    for event_type in sorted(types, key=lambda one: one.when is None):
+        if event_type.action:
+            types_by_action.setdefault(event_type.action, []).append(event_type)
+    return types_by_action
+
+
+BY_ACTION = by_action(TYPES)
 SUBSCRIBED = [event_type.name for event_type in TYPES if event_type.name != PING]
 # What an endpoint may subscribe to: everything, a group, a type.
 PATTERNS = ["*", *sorted({f"{name.partition('.')[0]}.*" for name in SUBSCRIBED}), *SUBSCRIBED]
@@ -227,16 +239,3 @@ def covered_by(patterns: Iterable[str]) -> list[str]:
     """Return the types that an endpoint with these patterns receives."""
     all_patterns = list(patterns)
     return [name for name in SUBSCRIBED if any(covers(pattern, name) for pattern in all_patterns)]
-
-
-def find_event_type(action: str, changes: Changes) -> EventType | None:
-    """Return the event type of a change, or None. A type with a condition comes before one without."""
-    unconditional = None
-    for event_type in TYPES:
-        if event_type.action != action:
-            continue
-        if event_type.when is None:
-            unconditional = event_type
-        elif event_type.when(changes):
-            return event_type
-    return unconditional

@@ -11,7 +11,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
-from accounts.events.event_types import Changes, find_event_type
+from accounts.events.event_types import BY_ACTION, Changes
 from accounts.events.models import Event
 from accounts.people import conceal
 from kit.http.rendering import render_json
@@ -78,9 +78,10 @@ def build_event(
     account_id: str | None, action: str, resource: Resource, changes: Changes, *, is_update: bool
 ) -> Event | None:
     """Build the event of an audited change; None if its action has no event."""
-    event_type = find_event_type(action, changes)
-    if event_type is None or account_id is None:
+    types = [one for one in BY_ACTION.get(action, ()) if one.when is None or one.when(changes)]
+    if not types or account_id is None:
         return None
+    event_type = types[0]
     event_object = objects[event_type.object]
     previous = event_object.former({field: pair[0] for field, pair in changes.items()}) if is_update else None
     object_id = str(getattr(resource, "public_id", resource.pk))
