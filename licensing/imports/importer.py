@@ -205,7 +205,7 @@ class Import:
 
     @property
     def notes(self) -> list[str]:
-        """What the result has to say beside its numbers."""
+        """Remarks about the import, for the operator."""
         if not self.closed:
             return []
         return [CLOSED.format(count_text(self.closed, "item"), self.first_closed)]
