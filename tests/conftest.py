@@ -17,6 +17,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from accounts.keys.callers import known_grants
 from accounts.models import Account
+from analytics.archive.horizon import horizon_cache
 from kit import statement_timeout
 from kit.rest.lists import counting
 from licensing.access.tokens.signing import forget_signer
@@ -144,6 +145,15 @@ def _a_busy_machine_answers_as_a_quick_one() -> None:
     """Publish changed terms and count rows however long that takes, instead of former terms and estimates."""
     current_terms.QUICK_SECONDS = inf
     counting.SECONDS = 600.0
+
+
+@pytest.fixture(autouse=True)
+def _decisions_are_in_the_database() -> None:
+    """Know that nothing was moved to the archive, instead of asking for it every ten seconds.
+
+    Otherwise a slow machine makes one query more. Tests of the archive clear the cache.
+    """
+    horizon_cache.begin, horizon_cache.valid_until = None, inf
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,7 @@
-"""Reading everything that the database stores, filling a table, and what a process knows of the database."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
-from math import inf
+"""Reading everything that the database stores, and filling a table."""
 
 from django.db import connection
 from django.db.models import Model
-
-from analytics.archive.horizon import horizon_cache
 
 
 def everything_stored() -> bytes:
@@ -31,12 +25,3 @@ def multiply(row: Model, count: int, **columns: str) -> None:
             [count, row._meta.pk.get_db_prep_value(row.pk, connection)],
         )
         cursor.execute(f"ANALYZE {table}")
-
-
-@contextmanager
-def known_horizon() -> Iterator[None]:
-    """Know the archive's horizon throughout: otherwise a process asks for it every ten seconds."""
-    horizon_cache.current()
-    horizon_cache.valid_until = inf
-    yield
-    horizon_cache.clear()

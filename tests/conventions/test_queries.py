@@ -6,7 +6,6 @@ from licensing.access.lookup.pages import compiled_policies
 from tests import factories
 from tests.conventions.endpoints import each_list, each_read
 from tests.conventions.listed import grow
-from tests.stored import known_horizon
 
 MOST = 5  # the key, its last use, the count, the rows, and one more
 # Edge reports read the time until which visits are counted, and each table once.
@@ -33,7 +32,7 @@ def forgetful():
 
 
 def queries_of(api, path, **query):
-    with known_horizon(), CaptureQueriesContext(connection) as captured:
+    with CaptureQueriesContext(connection) as captured:
         assert api.get(path, **query).status == 200
     around = ("SAVEPOINT", "RELEASE SAVEPOINT")  # of a count, within the test's own transaction
     return [one["sql"] for one in captured.captured_queries if not one["sql"].startswith(around)]
