@@ -3,7 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.apps import apps
 from django.db.models import DateTimeField, Value
+from django.utils import timezone
+
+DEFAULTS_TO_NOW = [
+    field for model in apps.get_models() for field in model._meta.local_fields if field.default is timezone.now
+]
 
 
 class Clock:
@@ -15,6 +21,8 @@ class Clock:
         monkeypatch.setattr("kit.storage.reading.database_time", lambda: self.now)
         monkeypatch.setattr("kit.storage.clocks.ClockTimestamp", lambda: Value(self.now, DateTimeField()))
         monkeypatch.setattr("accounts.limits.limiter.time.time", self.timestamp)
+        for field in DEFAULTS_TO_NOW:
+            monkeypatch.setattr(field, "_get_default", lambda: self.now)
 
     def timestamp(self) -> float:
         return self.now.timestamp()
