@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -37,7 +37,8 @@ def parse_ip(text: str) -> Address:
 def truncate_address(text: str) -> str:
     """Return the first address of the network of an address: its /24, or /48 of IPv6."""
     address = parse_ip(text)
-    return str(ip_network((address, KEPT_BITS[address.version]), strict=False).network_address)
+    host_bits = address.max_prefixlen - KEPT_BITS[address.version]
+    return str(type(address)(int(address) >> host_bits << host_bits))
 
 
 def as_ipv4(network: Network) -> Network:

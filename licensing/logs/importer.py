@@ -34,7 +34,7 @@ from licensing.logs.deciding import MAX_CACHED, DecidedLine, Decider, Line, Prep
 from licensing.logs.formats import Parser, detect_format, get_parser
 from licensing.logs.lines import Occurrences, read_lines
 from licensing.logs.notes import notes_about, notes_about_earlier_imports, notes_about_networks
-from licensing.logs.requests import Malformed, NoRequest, Visit, shorten
+from licensing.logs.requests import Malformed, NoRequest, Visit, no_address
 from licensing.logs.totals import LogTotals
 from licensing.sites.models import Site
 from licensing.visits import proxy_networks
@@ -70,9 +70,11 @@ class LogImport(Decider):
         names: AddressNames | None = None,
     ) -> None:
         super().__init__(site, dry_run=dry_run, names=names)
+        self.hosts = site.hosts  # here, because it asks the database
         self.log_format = log_format
         self.with_live = with_live
         self.totals = LogTotals()
+        self.first: list[tuple[Visit, str]] = []  # requests with their lines
         self.compared: list[proxy_networks.Visit] = []  # the first ones
         self.damage: InvalidRequest | None = None
         self.occurrences = Occurrences(ids.decode("site", site.pk) or b"")
@@ -86,7 +88,7 @@ class LogImport(Decider):
     def run(self, file: BinaryIO, progress: Progress = lambda totals: None) -> LogTotals:
         """Import a log. Raises InvalidRequest if its format is not known or it is damaged.
 
-        A thread decides a chunk while the one before is written, because writing mostly waits for the database.
+        A thread parses and decides chunks while others are written, because writing mostly waits for the database.
         """
         if not self.dry_run and not VisitsCounted.objects.exists():
             count_visits()
@@ -100,12 +102,11 @@ class LogImport(Decider):
         with ThreadPoolExecutor(1) as thread:
             parsing = thread.submit(next, chunks, None)
             while (chunk := parsing.result()) is not None:
-                number, visits = chunk
+                number, requests = chunk
                 if self.totals.lines == 0:
-                    first = [(visit, line.decode("latin-1")) for _, visit, line in visits[:LINES_TO_DETECT]]
-                    self.totals.notes = notes_about(self.site, self.log_format, first)
+                    self.totals.notes = notes_about(self.site, self.log_format, self.first)
                 self.totals.lines += number
-                deciding = thread.submit(self.decide_lines, self.prepare_lines(visits))
+                deciding = thread.submit(self.decide_lines, self.prepare_lines(requests))
                 parsing = thread.submit(next, chunks, None)
                 self.write(decided)
                 decided = deciding.result()
@@ -120,14 +121,17 @@ class LogImport(Decider):
 
     def parse_chunks(
         self, lines: Iterator[NumberedLine], parse: Parser, size: int
-    ) -> Iterator[tuple[int, list[NumberedVisit]]]:
-        """Yield the number of lines and the requests of each transaction, without any access to the database.
+    ) -> Iterator[tuple[int, list[Line]]]:
+        """Yield the number of lines and the relevant requests of each transaction, without access to the database.
 
         Stops where the file is damaged, and keeps the error.
         """
         try:
             while chunk := list(islice(lines, size)):
-                yield len(chunk), list(self.parse_lines(chunk, parse))
+                visits = list(self.parse_lines(chunk, parse))
+                if not self.first:
+                    self.first = [(visit, line.decode("latin-1")) for _, visit, line in visits[:LINES_TO_DETECT]]
+                yield len(chunk), list(self.relevant(visits))
         except InvalidRequest as damage:
             self.damage = damage
 
@@ -148,28 +152,13 @@ class LogImport(Decider):
             else:
                 yield number, visit, line
 
-    def prepare_lines(self, visits: Iterable[NumberedVisit]) -> list[Line]:
-        """Return the requests to decide, after reading everything from the database that their decisions need."""
-        if current_epoch(self.site.account_id) != self.epoch:
-            self.forget()
-        lines = list(self.relevant(visits))
-        self.look_up(lines)
-        for line in lines[: proxy_networks.MAX_VISITS - len(self.compared)]:
-            visitor = self.identify(line)
-            visit = line.visit
-            self.compared.append(
-                proxy_networks.Visit(visit.moment, visitor.id, line.address, visit.user_agent, visitor.identified_by)
-            )
-        return lines
-
     def relevant(self, visits: Iterable[NumberedVisit]) -> Iterator[Line]:
-        """Yield the requests that a proxy would have asked about."""
+        """Yield the requests that a proxy asks about, whether or not one did."""
         totals = self.totals
         site_host = self.site.host
-        site_hosts = self.site.hosts
         for number, visit, line in visits:
             host, uri = split_target(visit)
-            if host is not None and host not in site_hosts and host_of_header(host) not in site_hosts:
+            if host is not None and host not in self.hosts and host_of_header(host) not in self.hosts:
                 totals.other_hosts += 1
                 continue
             address = self.address_of(visit.address)
@@ -187,14 +176,27 @@ class LogImport(Decider):
                 totals.assets += 1
             elif visit.status not in HAVE_PAGE:
                 totals.unsuccessful_by_status[status_class(visit.status)] += 1
-            elif not self.with_live and self.is_live(visit.moment.replace(minute=0, second=0, microsecond=0)):
-                totals.in_live_hours += 1
             elif self.is_open(url := f"https://{site_host}{escape_uri(uri)}"):
                 totals.open_pages += 1
             else:
-                totals.note_time(visit.moment)
                 crawler = self.crawler_of(visit.user_agent)
                 yield Line(number, visit, self.occurrences.digest(line), crawler, address, url)
+
+    def prepare_lines(self, requests: Sequence[Line]) -> list[Line]:
+        """Return those to decide, after reading everything from the database that their decisions need."""
+        if current_epoch(self.site.account_id) != self.epoch:
+            self.forget()
+        lines = [line for line in requests if self.with_live or not self.is_live(hour_of(line.visit.moment))]
+        self.totals.in_live_hours += len(requests) - len(lines)
+        self.totals.note_times([line.visit.moment for line in lines])
+        self.look_up(lines)
+        for line in lines[: proxy_networks.MAX_VISITS - len(self.compared)]:
+            visitor = self.identify(line)
+            visit = line.visit
+            self.compared.append(
+                proxy_networks.Visit(visit.moment, visitor.id, line.address, visit.user_agent, visitor.identified_by)
+            )
+        return lines
 
     def has_live_decisions(self, hour: datetime) -> bool:
         """Return whether a proxy asked about the site in this hour."""
@@ -263,18 +265,13 @@ class LogImport(Decider):
         return groups
 
 
+def hour_of(moment: datetime) -> datetime:
+    return moment.replace(minute=0, second=0, microsecond=0)
+
+
 def status_class(status: int) -> str:
     """Return `4xx` for 404; `other` for what is no status, such as the 0 of a request that was broken off."""
     return f"{status // 100}xx" if 100 <= status < 600 else "other"
-
-
-def no_address(text: str) -> str:
-    """Explain that the log has no IP address where the visitor's should be."""
-    if not text:
-        return "There is no IP address of the visitor."
-    is_name = host_of_header(text) is not None and text[-1].isalpha()
-    hint = " Turn off the look-up of host names in the server." if is_name else ""
-    return f"{shorten(text)} is no IP address.{hint}"
 
 
 def is_open(url: str) -> bool:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from kit.values.hosts import host_of_header
 from licensing.edge.crawlers import MAX_USER_AGENT, has_signs
 
 NOT_A_REQUEST = "There is no request of a page in this line."
@@ -125,3 +126,12 @@ def parse_status(text: str) -> int:
 def first_address(text: str) -> str:
     """Return the first of several addresses, which is the visitor's, without quotes."""
     return text[:MAX_ADDRESS].partition(",")[0].strip(' "')
+
+
+def no_address(text: str) -> str:
+    """Explain that the log has no IP address where the visitor's should be."""
+    if not text:
+        return "There is no IP address of the visitor."
+    is_name = host_of_header(text) is not None and text[-1].isalpha()
+    hint = " Turn off the look-up of host names in the server." if is_name else ""
+    return f"{shorten(text)} is no IP address.{hint}"

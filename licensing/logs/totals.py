@@ -93,9 +93,10 @@ class LogTotals:
         if self.problem_kinds.note(number, problem) and len(self.problems) < MAX_PROBLEMS:
             self.problems.append((number, problem))
 
-    def note_time(self, moment: datetime) -> None:
-        self.first = moment if self.first is None else min(self.first, moment)
-        self.last = moment if self.last is None else max(self.last, moment)
+    def note_times(self, moments: list[datetime]) -> None:
+        noted = [*moments, *filter(None, (self.first, self.last))]
+        self.first = min(noted, default=None)
+        self.last = max(noted, default=None)
 
 
 def describe_skipped(skipped_by_reason: dict[str, int]) -> str:
