@@ -73,7 +73,7 @@ SPECTACULAR: dict[str, object] = {
     "PREPROCESSING_HOOKS": ["kit.rest.openapi.only_v1"],
     "POSTPROCESSING_HOOKS": [
         "kit.rest.openapi.shared_components",
-        "kit.rest.deprecated.mark_deprecated",
+        "kit.openapi.deprecations.mark_deprecated",
         "accounts.openapi.add_webhooks",
         "kit.openapi.open_replies.open_replies",
         "config.openapi_descriptions.describe",

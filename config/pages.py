@@ -23,7 +23,7 @@ from config.live_check import run_live_check
 from config.monitoring.probes import ALIVE, readiness
 from kit.http.content_security import content_security_policy
 from kit.rest.views import ApiViewSet
-from licensing.access.models import Algorithm
+from licensing.access.tokens.models import Algorithm
 from licensing.access.tokens.signing import key_set
 
 CONTENT_SECURITY_POLICY = content_security_policy()

@@ -1,7 +1,7 @@
 """Imports the app's models for Django; other code imports them from their own modules."""
 
 from licensing import database_lookups  # registers the lookup `has`
-from licensing.access.models import SigningKey
+from licensing.access.tokens.models import SigningKey
 from licensing.clients.models import LicenseClient
 from licensing.content.models import Content
 from licensing.edge.verification.models import AddressName

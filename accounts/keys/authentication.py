@@ -19,7 +19,8 @@ from rest_framework.request import Request
 
 from accounts.keys import keytext
 from accounts.keys.bounds import rate_limit_window
-from accounts.keys.models import ACCOUNT_COLUMNS, ALL, KEY_COLUMNS, POSTGRESQL, SQLITE, ApiKey, KeyType
+from accounts.keys.grant_sql import ACCOUNT_COLUMNS, FIND_ON_POSTGRESQL, FIND_ON_SQLITE, KEY_COLUMNS
+from accounts.keys.models import ALL, ApiKey, KeyType
 from accounts.plans.models import Account, UnlistedSigners, VisitorAddresses
 from kit.http.errors import HostNotAllowed, InsufficientPermissions, InvalidApiKey, IpNotAllowed, MissingApiKey
 from kit.storage.by_database import by_database
@@ -186,14 +187,14 @@ async def read_by_digests(digests: Collection[bytes]) -> Grants:
 
 def read_grants(column: str, *values: object) -> Grants:
     """Return the grants of the keys with one of these values."""
-    statement = by_database(postgresql=POSTGRESQL, sqlite=SQLITE)
+    statement = by_database(postgresql=FIND_ON_POSTGRESQL, sqlite=FIND_ON_SQLITE)
     with prepared_cursor() as cursor:
         cursor.execute(f"{statement}{column} IN ({', '.join(['%s'] * len(values))})", values)
         return build_grants(cursor.fetchall())
 
 
 def build_grants(rows: Iterable[Sequence[str]]) -> Grants:
-    """Build grants from the rows of FIND."""
+    """Build grants from the rows of `FIND`."""
     return {bytes.fromhex(digest): replace(build_grant(columns), epoch=int(epoch)) for digest, epoch, columns in rows}
 
 
@@ -219,7 +220,7 @@ def unknown_key() -> InvalidApiKey:
 
 @lru_cache(maxsize=1_000)
 def build_grant(columns: str) -> Grant:
-    """Build the grant from FIND's JSON array, without the epoch: each write of the account advances it."""
+    """Build the grant from the JSON array of `FIND`, without the epoch: each write of the account advances it."""
     values = json.loads(columns)
     account = read_columns("acc", ACCOUNT_COLUMNS, values[len(KEY_COLUMNS) :])
     key = read_columns("key", KEY_COLUMNS, values[: len(KEY_COLUMNS)])

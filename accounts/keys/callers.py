@@ -173,7 +173,7 @@ class Steps:
 
 
 async def admit(request: Steps) -> None:
-    """Run the steps in order until one rejects the request (docs/reference/api.md, Requests and errors).
+    """Run the steps in order until one rejects the request (docs/reference/errors.md, Which error comes first).
 
     Views of Django have the same order in `ApiViewSet.initial`. tests/gateway/test_order.py proves it for both.
     """

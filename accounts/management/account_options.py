@@ -41,7 +41,7 @@ def add_settings(parser: CommandParser) -> None:
         choices=VisitorAddresses.values,
         help="How addresses of people are stored: truncated to /24 (IPv6: /48), or full; default: truncated.",
     )
-    parser.add_argument("--time-zone", help="In which refills count months, such as Europe/Berlin; default: UTC.")
+    parser.add_argument("--time-zone", help="Of its months and days, such as Europe/Berlin; default: UTC.")
     parser.add_argument("--currency", help="The account's own currency, such as EUR; default: USD.")
 
 

@@ -183,16 +183,16 @@ def top_on_postgresql(
         rated = [(day, code, round_weight(weight)) for (day, code), weight in weights.items() if weight]
         values = [list(column) for column in zip(*rated, strict=True)]
     rows, parameters = rows_of(name, accounts, span)
-    clause, condition = "", "key IS NOT NULL"
+    clause, condition, fence = "", "key IS NOT NULL", ""
     if span.end - span.start >= LONG:
         clause, of_candidates = candidates(name, accounts, span, weights, count)
-        # OFFSET 0 forces this to be the first join; the planner cannot know how few keys it has.
-        condition, parameters = "key IN (SELECT key FROM candidates) OFFSET 0", [*of_candidates, *parameters]
+        condition, parameters = "key IN (SELECT key FROM candidates)", [*of_candidates, *parameters]
+        fence = "OFFSET 0"  # forces this to be the first join; the planner cannot know how few keys it has
     cursor.execute(
         f"""{clause}
         SELECT key, earned FROM (
           SELECT key, sum({worth}) AS earned
-          FROM (SELECT * FROM ({rows}) AS entry WHERE {condition}) AS entry {rates} GROUP BY key
+          FROM (SELECT * FROM ({rows}) AS entry WHERE {condition} {fence}) AS entry {rates} GROUP BY key
         ) AS earner
         ORDER BY earned DESC, {TIE_ORDER_SQL[name]} LIMIT {count:d}
         """,  # noqa: S608 - made of constants

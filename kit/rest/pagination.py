@@ -1,4 +1,6 @@
-"""List pages with signed keyset cursors, newest first unless `sort` is given (docs/reference/api.md, Lists).
+"""List pages with signed keyset cursors, newest first unless `sort` is given.
+
+They are described in docs/reference/api.md, Lists and filters.
 
 A page starts after the last row by value: `(created, id) < (…)`. Concurrent inserts neither skip nor repeat rows, and
 page 1,000 costs as much as page 1.

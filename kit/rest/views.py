@@ -19,7 +19,7 @@ from kit.http.parsing import PATCH_TYPES, read_object
 from kit.http.queries import check_query, check_utf8
 from kit.http.rendering import JSON, JSONRenderer
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
-from kit.rest.deprecated import add_deprecation_headers
+from kit.rest.deprecation_headers import add_deprecation_headers
 from kit.rest.lists.mixin import ListMixin, M
 from kit.rest.owned import OWNED, check_owned
 from kit.rest.pagination import KeysetPagination

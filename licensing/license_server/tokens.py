@@ -10,9 +10,9 @@ from uuid_utils import uuid7
 
 from kit.http.errors import InvalidToken
 from licensing.access.charging.credits import covers_an_access
-from licensing.access.models import Algorithm
 from licensing.access.subjects import Item
 from licensing.access.tokens.license_tokens import Claims, verify_now
+from licensing.access.tokens.models import Algorithm
 from licensing.access.tokens.signing import current_signer
 from licensing.clients.models import LicenseClient
 from licensing.crawler_classes import NAMES_IN_RSL, USES

@@ -96,7 +96,7 @@ class BoundedChangeList(ChangeList):
 class TotalledList(AdminMixin[ModelT]):
     """A mixin for ModelAdmins whose list has totals by currency above it."""
 
-    list_before_template = "operators/customers/total.html"
+    list_before_template = "operators/total.html"
     total_of: ClassVar[str]  # what is added up, such as "entries"
     newest_booking_first: ClassVar[bool] = True
 
@@ -170,7 +170,6 @@ def filter_query(query: QueryDict) -> str:
 
 
 Column = Callable[[Any, Any], str]  # receives the ModelAdmin and the row
-Right = Callable[..., bool]
 
 
 def column(title: str, render: Callable[[Any], str], ordering: str | None = None) -> Column:
@@ -202,12 +201,3 @@ def time_column(title: str, field: str, style: str = TO_MINUTE, empty: str = "â€
         return empty if moment is None else shown_time(moment, style)
 
     return column(title, render, field)
-
-
-def right(*permissions: str) -> Right:
-    """Build a method such as `has_paying_permission`: whether the member of staff has all of these permissions."""
-
-    def has_right(admin: object, request: HttpRequest, object_id: str | None = None) -> bool:
-        return request.user.has_perms(permissions)
-
-    return has_right

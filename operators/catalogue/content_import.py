@@ -25,10 +25,10 @@ from licensing.imports.files import detect_format
 from licensing.imports.mapping import columns_by_name, is_target
 from licensing.imports.preview import LARGER, TARGETS, Plan, PreviewOutcome, read_columns, run_plan
 from operators.base.links import list_url
-from operators.base.lists import right
 from operators.base.mixins import EDIT, AdminMixin, StyledForm
 from operators.base.pages import page
 from operators.base.related import RelatedInput
+from operators.base.rights import right
 from operators.base.scope import Scope, request_scope
 from operators.catalogue.content_bulk import newest_policies
 from operators.catalogue.uploads import EXPIRED, Upload, UploadField

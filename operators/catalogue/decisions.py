@@ -21,9 +21,10 @@ from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.links import Option
-from operators.base.lists import right, time_column
+from operators.base.lists import time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
+from operators.base.rights import right
 from operators.base.scope import CHECK_PERMISSIONS, listed_account_id, request_scope
 from operators.base.searching import CustomerSearch
 from operators.base.times import TO_SECOND

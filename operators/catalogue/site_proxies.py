@@ -11,8 +11,8 @@ from django.utils.html import format_html, format_html_join
 
 from accounts.keys import states as key_states
 from accounts.models import ApiKey
-from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.downloads import GET_IT_AGAIN, downloads_by_proxy, outdated_downloads
+from licensing.edge.proxies.page_access import describe
 from licensing.sites.models import Site
 from licensing.sites.other_hosts import recent_hosts
 from licensing.visits.proxy_networks import (

@@ -11,9 +11,9 @@ from licensing.edge.audiences import sentences
 from licensing.edge.current_crawlers import agents_for_robots
 from licensing.edge.middleware import license_server
 from licensing.edge.observed import BROWSERS, MAX_PRICED, PROGRAMS, ObservedFigures
-from licensing.edge.proxies.descriptions import describe as describe_pages
 from licensing.edge.proxies.downloads import note_download, outdated_downloads
 from licensing.edge.proxies.files import PROXY_KINDS, proxy_file
+from licensing.edge.proxies.page_access import describe as describe_pages
 from licensing.edge.publishing.documents import compiled_rules, terms_of_site, write_documents
 from licensing.edge.publishing.publication import Publication
 from licensing.edge.site_lint import lint_site, lint_sizes

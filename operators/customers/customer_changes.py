@@ -31,11 +31,11 @@ from operators.base.fields import is_untouched, text_field
 from operators.base.forms.confirmation import Confirmation, confirmed_action, with_typed_name
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.links import link_to_list, list_url
-from operators.base.lists import right
 from operators.base.mixins import StyledForm
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
 from operators.base.refusals import REFUSALS, add_refusal, refusal
+from operators.base.rights import right
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
 from operators.customers.balances import coming_fees, merged_facts, obligations

@@ -31,8 +31,9 @@ from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import link_to, list_url, may_open, with_copy_button
-from operators.base.lists import TotalledList, right, time_column
+from operators.base.lists import TotalledList, time_column
 from operators.base.pages import EmptyState
+from operators.base.rights import right
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
 from operators.customers.balances import money_facts, payment_fields, totals_in_words

@@ -31,12 +31,12 @@ from operators.base.lists import (
     TotalledList,
     column,
     external_id_of,
-    right,
     sums_in_words,
     time_column,
 )
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
+from operators.base.rights import right
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time

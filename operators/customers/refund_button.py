@@ -16,9 +16,9 @@ from analytics.ledger.refunds import Balance, Charge, balances, refunds_of
 from kit.values.currencies import in_full
 from operators.base.figures.recent import filled_in
 from operators.base.links import link_to
-from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
+from operators.base.rights import right
 from operators.base.times import shown_time
 from operators.base.typed_numbers import editable_amount
 

@@ -9,9 +9,9 @@ from licensing.access.archived.queryset import ORDER_BY_TIME, HistoryQuerySet
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
-from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
 from operators.base.pages import page
+from operators.base.rights import right
 
 # Reading only the newest licences and decisions bounds the cost; the ledger lists all.
 MAX_LICENSES, MAX_DECISIONS = 200, 1_000

@@ -23,8 +23,8 @@ from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.services import STARTS_BEFORE
 from operators.base.fields import SuggestingInput
 from operators.base.links import Option
-from operators.base.lists import right
 from operators.base.model_admin import ScopedAdmin
+from operators.base.rights import right
 from operators.base.scope import listed_account_id, request_scope
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_account_ids
 from operators.customers.quotas import Quota

@@ -203,6 +203,20 @@ def test_accounts_near_or_above_their_limits_are_marked(admin, db):
     assert "601 of 600 at the edge" in text
 
 
+@pytest.mark.parametrize(
+    ("state", "advice"),
+    [
+        ("this process", "Set REDIS_URL to count all."),
+        ("per process: Redis does not answer", "because Redis does not answer."),
+    ],
+)
+def test_limits_that_only_this_process_counts_are_told_with_the_reason(admin, busy, monkeypatch, state, advice):
+    monkeypatch.setattr(limiter, "state", lambda: state)
+    text = page(admin).content.decode()
+    assert text.count("Shows only requests that this process counted") == 1
+    assert advice in text
+
+
 def test_more_accounts_cost_no_more_queries(admin, busy, django_assert_max_num_queries):
     for number_ in range(30):
         check(factories.account(f"Publisher {number_}"))

@@ -12,8 +12,8 @@ from accounts.models import ApiKey, Authenticator, WebhookEndpoint
 from accounts.sealing import sealer
 from accounts.webhooks import secrets
 from config.management.commands.serve import fault_of_database
-from licensing.access.models import SigningKey
 from licensing.access.tokens import signing
+from licensing.access.tokens.models import SigningKey
 from licensing.clients.services import authenticate
 from operators.login import second_factor, totp
 from tests import factories

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from config.pages import openapi_document
-from kit.rest.deprecated import resolve_reference
+from kit.openapi.deprecations import resolve_reference
 from tests.conventions.endpoints import Endpoint
 
 Path = tuple[str | int, ...]

@@ -4,7 +4,7 @@ import pytest
 
 from config.pages import openapi_document
 from kit.http.parsing import MAX_BYTES, MAX_DEPTH
-from kit.rest.deprecated import fields_of
+from kit.openapi.deprecations import fields_of
 from tests.conventions.endpoints import ENDPOINTS, Endpoint, each, each_with_body
 from tests.conventions.replies import assert_error
 

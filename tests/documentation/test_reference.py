@@ -7,6 +7,7 @@ from django.urls import get_resolver
 from kit.rest.serializers import StrictSerializer
 from kit.version import VERSION
 from run import ROOT
+from tests.source_files import PRODUCT, sources
 
 
 def subclasses(of: type[StrictSerializer]) -> Iterator[type[StrictSerializer]]:
@@ -25,6 +26,19 @@ def test_every_ignored_field_is_in_the_table():
     section = page.partition("\n### Read-only fields\n")[2].partition("\n### ")[0]
     assert {"balance", "status", "mergedInto"} < ignored
     assert ignored - set(re.findall(r"`(\w+)`", section)) == set()
+
+
+CITATION = re.compile(r"(docs/[\w/-]+\.md)(?:, ([A-Z][^\n]{0,80}))?")
+
+
+def test_what_the_code_cites_is_a_heading_of_the_documentation():
+    missing = []
+    for path in sources(*PRODUCT):
+        for page, rest in CITATION.findall(re.sub(r"\s*\n\s*(?:# )?", " ", path.read_text())):
+            headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text(), re.MULTILINE)
+            if rest and not any(rest.startswith(heading) for heading in headings):
+                missing.append((path.relative_to(ROOT), page, rest))
+    assert missing == []
 
 
 HEADINGS = r"^## \[(.+?)\](?: - \d{4}-\d\d-\d\d)?$"

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit.values.same_page_setting import SamePage
-from licensing.edge.proxies import descriptions, items
+from licensing.edge.proxies import items, page_access
 from licensing.edge.proxies.accesses import Access, strictest
-from licensing.edge.proxies.descriptions import Pages, describe
+from licensing.edge.proxies.page_access import Pages, describe
 from licensing.sites.models import Site
 from licensing.sites.patterns import compile_pattern
 from tests import factories
@@ -21,7 +21,7 @@ LIMIT = 3
 
 @pytest.fixture
 def policies(account, monkeypatch):
-    for module in (items, descriptions):
+    for module in (items, page_access):
         monkeypatch.setattr(module, "MAX_CLOSED_ITEMS", LIMIT)
     return {
         name: factories.policy(account, rule)
@@ -139,7 +139,7 @@ def test_items_beyond_the_comparisons_close_every_open_pattern_rather_than_openi
     assert describe(site).omitted == []
     register("/premium/b")
     assert describe(site).patterns == []
-    assert {reason for _, reason in describe(site).omitted} == {descriptions.NOT_COMPARED}
+    assert {reason for _, reason in describe(site).omitted} == {page_access.NOT_COMPARED}
     assert while_down(site, *PAGES, "/premium/a0", "/premium/b") == []
 
 

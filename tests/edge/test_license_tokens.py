@@ -9,8 +9,8 @@ from django.utils import timezone
 from accounts.models import ApiKey
 from accounts.plans.services import update_account
 from analytics.models import LedgerEntry
-from licensing.access.models import Algorithm
 from licensing.access.tokens import signing
+from licensing.access.tokens.models import Algorithm
 from licensing.clients.services import revoke_client
 from licensing.licenses.services import revoke_license, update_license
 from tests import factories

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kit.values.paths import read
 from licensing.edge.crawlers import CRAWLERS, SHIPPED, parse_table
 from licensing.edge.original import FREE_FOLDERS, FREE_PATHS, is_free_path
-from licensing.edge.proxies.descriptions import describe
 from licensing.edge.proxies.downloads import downloads_by_proxy, note_download, outdated_downloads
 from licensing.edge.proxies.files import PROXY_KINDS, name_from_host, proxy_file
+from licensing.edge.proxies.page_access import describe
 from licensing.edge.proxies.paths import ASSET, FREE, closing, opening
 from licensing.sites.models import Site
 from licensing.sites.patterns import Pattern, pattern_error

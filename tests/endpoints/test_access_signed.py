@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from licensing.access.models import SigningKey
 from licensing.access.tokens import signing
+from licensing.access.tokens.models import SigningKey
 from licensing.access.tokens.signing import current_signer, forget_signer
 from tests import factories
 

@@ -8,8 +8,8 @@ from accounts.models import Authenticator, WebhookEndpoint
 from accounts.sealing import sealer
 from accounts.webhooks import secrets
 from kit.commands import ServiceCommand
-from licensing.access.models import SigningKey
 from licensing.access.tokens import signing
+from licensing.access.tokens.models import SigningKey
 from operators.login import second_factor
 
 # Stored replies of idempotent requests are not listed: they expire within a day.

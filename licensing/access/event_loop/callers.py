@@ -19,7 +19,7 @@ from accounts.keys.authentication import (
     name_in_cache,
 )
 from accounts.keys.callers import GrantSteps, Use, admit, is_use_due, known_grants
-from accounts.keys.models import FIND_BY_DIGEST_SQL
+from accounts.keys.grant_sql import FIND_BY_DIGEST
 from accounts.limits.limiter import known_limit, limiter
 from accounts.limits.windows import Hit, LimitState, build_hit
 from kit.http.bodies import Scope
@@ -51,7 +51,7 @@ class AsyncKeys:
         return await find_grants(texts, self.read)
 
     async def read(self, digests: Collection[bytes]) -> Grants:
-        rows = await self.sessions.run(FIND_BY_DIGEST_SQL, [list(digests)])
+        rows = await self.sessions.run(FIND_BY_DIGEST, [list(digests)])
         return build_grants([(value or b"").decode() for value in row] for row in rows)
 
 

@@ -11,7 +11,7 @@ from accounts.keys.authentication import Grant
 from accounts.limits.windows import LimitState, Window, render_policy, window_label
 from kit.http.bodies import Scope
 from kit.http.headers import LIMITS, MAX_PARAMETERS, Limit, TrustedProxies, request_id
-from kit.rest.deprecated import deprecation_headers
+from kit.rest.deprecation_headers import deprecation_headers
 
 COMMON_HEADERS = (
     "content-type: application/json\r\n"

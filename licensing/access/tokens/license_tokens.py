@@ -20,8 +20,8 @@ from kit.values import ids
 from kit.values.paths import read, usual_path
 from kit.values.urls import host_of_url, normalised_path
 from licensing.access.check_values import Check, PresentedToken
-from licensing.access.models import Algorithm, SigningKey
 from licensing.access.tokens.challenges import invalid_token_error, out_of_scope
+from licensing.access.tokens.models import Algorithm, SigningKey
 from licensing.access.tokens.signing import jwk_of, verifying_keys
 
 MAX_TOKEN = 4096  # characters

@@ -31,8 +31,8 @@ from kit.http.errors import ApiError, ServiceUnavailable
 from kit.storage.reading import stored_now
 from licensing.access.check_values import Check
 from licensing.access.deciding import Answer
-from licensing.access.models import Algorithm, SigningKey
 from licensing.access.rendering import token_seconds
+from licensing.access.tokens.models import Algorithm, SigningKey
 
 Private = Ed25519PrivateKey | EllipticCurvePrivateKey
 EDDSA = "EdDSA"

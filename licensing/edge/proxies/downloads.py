@@ -9,8 +9,8 @@ from datetime import datetime
 from django.utils import timezone
 from msgspec import Struct, convert, to_builtins
 
-from licensing.edge.proxies.descriptions import Description, describe
 from licensing.edge.proxies.files import proxy_file
+from licensing.edge.proxies.page_access import Description, describe
 from licensing.sites.models import Site
 
 GET_IT_AGAIN = (

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from licensing.edge.crawlers import CRAWLERS
 from licensing.edge.proxies.accesses import Access
-from licensing.edge.proxies.descriptions import Description, describe
+from licensing.edge.proxies.page_access import Description, describe
 from licensing.edge.proxies.paths import ASSET_FOLDERS, ESCAPED, naming, quoted
 from licensing.sites.models import Site
 

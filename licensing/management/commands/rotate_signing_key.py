@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from kit.commands import ServiceCommand
 from kit.http.errors import ValidationFailed
-from licensing.access.models import Algorithm
+from licensing.access.tokens.models import Algorithm
 from licensing.access.tokens.signing import KEPT_SECONDS, public_jwk, rotate_key
 
 MAX_SECONDS = 30 * 86_400

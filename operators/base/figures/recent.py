@@ -23,9 +23,9 @@ from licensing.licenses.models import License
 from operators.base.figures.charts import CHART_FILES, decisions_chart
 from operators.base.figures.choice import days_in_words, denial_rows, window_filter
 from operators.base.links import change_url, list_url
-from operators.base.lists import right
 from operators.base.mixins import ModelT
 from operators.base.model_admin import ScopedAdmin
+from operators.base.rights import right
 from operators.base.scope import CHECK_PERMISSIONS
 from operators.base.times import TO_SECOND, shown_time
 

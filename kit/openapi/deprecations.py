@@ -1,39 +1,12 @@
-"""Deprecation in requests and in the OpenAPI document: count the calls, add headers, mark the parts."""
+"""Marks deprecated operations, parameters and body fields in the OpenAPI document."""
 
-from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from drf_spectacular.generators import SchemaGenerator
-from prometheus_client import Counter
-from rest_framework.request import Request
 
-from kit.http.deprecations import Deprecation, headers_for, used_deprecations
-
-calls = Counter(
-    "licensing_deprecated_calls",
-    "Requests that use what is deprecated, by the account whose key they had.",
-    ["deprecated", "account"],
-)
-
-
-def deprecation_headers(
-    method: str, path: str, parameters: Collection[str], body: bytes, account: str | None
-) -> dict[str, str]:
-    """Return the deprecation headers for a request and count its call; empty if it uses nothing deprecated."""
-    used = used_deprecations(settings.DEPRECATIONS, "GET" if method == "HEAD" else method, path, parameters, body)
-    for deprecation in used:
-        calls.labels(deprecation.name, account or "").inc()
-    return headers_for(used) if used else {}
-
-
-def add_deprecation_headers(request: Request, response: HttpResponse) -> None:
-    """Add the deprecation headers to a DRF reply while the request's body is still available."""
-    sent, grant = request._request, getattr(request, "_auth", None)  # None before authentication
-    body, account = getattr(sent, "_body", b""), getattr(grant, "account_id", None)
-    for name, value in deprecation_headers(str(sent.method), sent.path, sent.GET.keys(), body, account).items():
-        response.headers[name] = value
+from kit.http.deprecations import Deprecation
 
 
 def mark_deprecated(
