@@ -276,7 +276,7 @@ def test_the_site_chooses_what_stays_open_without_doubtful_spellings_and_forged_
 
 
 def test_a_service_that_stalls_keeps_nobody_waiting(way: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch):
-    assert paywall.TIMEOUT == 2
+    assert middleware.TIMEOUT == 2
     assert "TIMEOUT = 2_000;" in (ROOT / "clients/typescript/src/middleware.ts").read_text()
     monkeypatch.setattr(middleware, "TIMEOUT", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:  # accepts connections and never replies

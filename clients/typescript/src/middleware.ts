@@ -2,7 +2,8 @@ import { checkedKey, urlBelow } from "./protocol.js";
 
 const PATH = "/v1/access/middleware";
 const TIMEOUT = 2_000; // milliseconds that a visitor waits at most for the service
-const PAUSE = 10_000; // milliseconds without questions after a timeout, so that a stalled service blocks no workers
+const PAUSE = 10_000; // milliseconds without questions, so that visitors do not wait for a stalled or slow service
+const SLOW_ANSWERS = 10; // in a row, each over half of TIMEOUT, within SLOW_ANSWERS * TIMEOUT: the service is slow
 const LOG_PAUSE = 60_000; // milliseconds in which the same reason is logged once
 const SENT = ["accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent",
   "crawler-exact-price", "crawler-max-price"];
@@ -129,12 +130,24 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     silentUntil.set(reason, Date.now() + LOG_PAUSE);
     log(message);
   };
-  let pausedUntil = 0;
+  const pause = { until: 0, slow: [] as number[], slowUntil: 0 }; // `slow`: times of answers in a row
+  const note = (took: number, now = Date.now()) => {
+    pause.slow = took < TIMEOUT / 2 ? [] : [...pause.slow, now].slice(-SLOW_ANSWERS);
+    if (!pause.slow.length) pause.slowUntil = 0;
+    if (pause.slow.length < SLOW_ANSWERS || now - pause.slow[0]! > SLOW_ANSWERS * TIMEOUT) return;
+    pause.slowUntil = now + PAUSE;
+    logOnce("slow", "The licensing service takes over a second. Pages that stay open without it are not asked about.");
+  };
 
   return async (visit, request) => {
     const page = pageOf(visit.url, options.host);
     if (isChosen(skipAssets === true ? isAsset : skipAssets, page)) return admitted(visit);
-    if (Date.now() < pausedUntil) return unreachable(visit, page);
+    const now = Date.now();
+    if (now < pause.until) return unreachable(visit, page);
+    if (pause.slowUntil && !unreachable(visit, page).refusal) {
+      if (now < pause.slowUntil) return unreachable(visit, page);
+      pause.slowUntil = now + PAUSE; // for the others: this visit asks
+    }
     let requester = (await options.requester?.(request)) ?? "";
     if (!REQUESTER.test(requester)) {
       logOnce("requester", "`requester` returned no id of up to 255 characters. The visitor counts as unknown.");
@@ -143,6 +156,7 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
     const asked = question(visit, page, key, options.address(request), requester);
     if (isTooLarge(asked)) return text(visit, 431, "The request's headers are too large.");
     const init = new Request(urlBelow(options.url, PATH), { headers: asked, redirect: "manual" });
+    const begin = Date.now();
     let answer: Response;
     let body: ArrayBuffer;
     try {
@@ -150,9 +164,10 @@ export function judge<R>(options: GateOptions<R>): (visit: Visit, request: R) =>
       body = await answer.arrayBuffer();
     } catch (error) {
       logOnce("unreachable", `The licensing service cannot be reached: ${String(error)}`);
-      if (error instanceof Error && error.name === "TimeoutError") pausedUntil = Date.now() + PAUSE;
+      if (error instanceof Error && error.name === "TimeoutError") pause.until = Date.now() + PAUSE;
       return unreachable(visit, page);
     }
+    note(Date.now() - begin);
     const bodyText = () => new TextDecoder().decode(body);
     const said = () => `${answer.status} ${bodyText().slice(0, 300)}`;
     if (!isDecision(answer)) {

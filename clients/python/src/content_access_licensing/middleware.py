@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 
 from content_access_licensing import deadline
+from content_access_licensing.pause import TIMEOUT
 from content_access_licensing.paywall import (
     FORGEABLE,
     PATH,
     READ,
-    TIMEOUT,
     Headers,
     PathChoice,
     Paywall,
@@ -33,9 +33,11 @@ def ask(http: httpx.Client, paywall: Paywall, visit: Visit) -> Verdict:
     if isinstance(question, Verdict):
         return question
     try:
-        return paywall.verdict(visit, deadline.get(http, PATH, encoded(question), TIMEOUT))
+        with paywall.timed():
+            answer = deadline.get(http, PATH, encoded(question), TIMEOUT)
     except httpx.RequestError as error:
         return paywall.verdict(visit, error)
+    return paywall.verdict(visit, answer)
 
 
 async def ask_async(http: httpx.AsyncClient, paywall: Paywall, visit: Visit) -> Verdict:
@@ -43,9 +45,11 @@ async def ask_async(http: httpx.AsyncClient, paywall: Paywall, visit: Visit) -> 
     if isinstance(question, Verdict):
         return question
     try:
-        return paywall.verdict(visit, await deadline.get_async(http, PATH, encoded(question), TIMEOUT))
+        with paywall.timed():
+            answer = await deadline.get_async(http, PATH, encoded(question), TIMEOUT)
     except httpx.RequestError as error:
         return paywall.verdict(visit, error)
+    return paywall.verdict(visit, answer)
 
 
 def keep_no_cookies(http: httpx.Client | httpx.AsyncClient) -> None:

@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from time import monotonic
@@ -10,12 +11,11 @@ from urllib.parse import quote
 
 import httpx
 
+from content_access_licensing.pause import PAUSE, Pause
 from content_access_licensing.protocol import checked_key
 
 PATH = "/v1/access/middleware"
-TIMEOUT = 2.0  # seconds to wait for the whole reply
 LOG_SECONDS = 60.0  # in which the same reason is logged once
-PAUSE = 10.0  # seconds without questions after a timeout, so that a stalled service does not use up the site's workers
 SENT = (
     *("accept", "authorization", "user-agent", "referer", "signature", "signature-input", "signature-agent"),
     *("crawler-exact-price", "crawler-max-price"),
@@ -24,16 +24,8 @@ VISITOR_COOKIE = "licensing_visitor"  # of rate limits per visitor
 IN_COOKIES = re.compile(rf"(?:^|[;,])\s*{VISITOR_COOKIE}=([^;,\s]*)")
 READ = (*SENT, "cookie")  # of cookies, only VISITOR_COOKIE is sent
 SHOWN = (
-    "link",
-    "www-authenticate",
-    "retry-after",
-    "crawler-price",
-    "crawler-error",
-    "crawler-charged",
-    "accept-signature",
-    "content-usage",
-    "tdm-reservation",
-    "tdm-policy",
+    *("link", "www-authenticate", "retry-after", "crawler-price", "crawler-error", "crawler-charged"),
+    *("accept-signature", "content-usage", "tdm-reservation", "tdm-policy"),
 )
 CACHE = "x-access-cache"  # Cache-Control of a page that no shared cache may keep
 FACTS = ("x-access-decision", "x-access-requester")
@@ -110,14 +102,15 @@ class Paywall:
     `fail_open` decides while the service decides nothing: True, False, or a function of the path. `skip_assets` names
     the paths that are served without a check: True for those of ASSET, or a function of the path.
 
-    Free paths stay open. After a timeout, the service counts as unreachable for PAUSE seconds. Pages of a host whose
-    site refused nobody, by the newest reply about it, stay open in any case.
+    Free paths stay open. After a timeout, the service counts as unreachable for PAUSE seconds, and while it is slow,
+    for pages that stay open without it. Pages of a host whose site refused nobody, by the newest reply about it, stay
+    open in any case.
     """
 
     def __init__(self, key: str, fail_open: PathChoice, skip_assets: PathChoice = False) -> None:
         self.key, self.fail_open = checked_key(key), fail_open
         self.skip_assets = is_asset if skip_assets is True else skip_assets
-        self.paused_until = 0.0  # by monotonic()
+        self.pause = Pause()
         self.open_hosts: set[str] = set()
         self.silent_until: dict[str, float] = {}  # by the reason that was logged, by monotonic()
 
@@ -125,7 +118,7 @@ class Paywall:
         """Return the headers to send, or a verdict if the service need not or cannot be asked."""
         if is_chosen(self.skip_assets, visit.path):
             return Verdict(None)
-        if monotonic() < self.paused_until:
+        if self.pause.is_on(monotonic(), lambda: self.unreachable(visit).status is None):
             return self.unreachable(visit)
         asked = {"user-agent": "", **{name: visit.headers[name] for name in SENT if name in visit.headers}}
         asked |= {
@@ -149,6 +142,16 @@ class Paywall:
         self.log_once("requester", text, logging.ERROR)
         return ""
 
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Note how long the answer takes."""
+        begin = monotonic()
+        yield
+        now = monotonic()
+        if self.pause.note(now, now - begin):
+            text = "The licensing service takes over a second. Pages that stay open without it are not asked about."
+            self.log_once("slow", text)
+
     def verdict(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         if isinstance(answer, httpx.RequestError) or not is_decision(answer):
             return self.undecided(visit, answer)
@@ -170,7 +173,7 @@ class Paywall:
     def undecided(self, visit: Visit, answer: httpx.Response | httpx.RequestError) -> Verdict:
         """Log why the service has not decided, and return the verdict without it."""
         if isinstance(answer, httpx.TimeoutException):
-            self.paused_until = monotonic() + PAUSE
+            self.pause.until = monotonic() + PAUSE
         if is_caused_by_visit(answer):
             text = f"The licensing service did not decide about {visit.url}: {in_words(answer)}"
             self.log_once("undecided", text, logging.ERROR)
