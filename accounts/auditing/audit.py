@@ -34,7 +34,8 @@ from django.http import HttpRequest
 from accounts.auditing.models import ActorType, AuditEntry
 from accounts.events import recording
 from accounts.events.models import Event
-from accounts.people import PERSONAL, conceal
+from accounts.history.personal_members import PERSONAL
+from accounts.history.rows import conceal
 from kit.actors import Actor, current_actor
 from kit.http.headers import request_id
 from kit.values.json_values import is_same

@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.people import PERSONAL, HistoryRow, Refer
+from accounts.history.personal_members import PERSONAL
+from accounts.history.rows import HistoryRow, Refer
 from accounts.plans.models import Account
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField

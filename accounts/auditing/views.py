@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.auditing.models import ActorType, AuditEntry
-from accounts.people import with_references
+from accounts.history.people import with_references
 from accounts.viewsets import AccountViewSet
 from kit.rest.fields import Choice, Id, Timestamp
 from kit.rest.filters import ORDER, Index, Operand, OperatorFilterSet, choice, text, timestamp

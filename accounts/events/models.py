@@ -8,7 +8,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.events.event_types import BY_NAME, TYPES
-from accounts.people import PERSONAL, HistoryRow, Refer
+from accounts.history.personal_members import PERSONAL
+from accounts.history.rows import HistoryRow, Refer
 from kit.storage.loading import QuicklyLoaded
 from kit.values.ids import AnyIdField, IdField
 

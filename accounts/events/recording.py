@@ -13,7 +13,7 @@ from rest_framework.serializers import BaseSerializer
 
 from accounts.events.event_types import BY_ACTION, Changes
 from accounts.events.models import Event
-from accounts.people import conceal
+from accounts.history.rows import conceal
 from kit.http.rendering import render_json
 
 Fields = dict[str, object]

@@ -1,4 +1,4 @@
-"""The audit log and events name customers by reference, and have what describes them sealed (accounts.people)."""
+"""The audit log and events name customers by reference, and have what describes them sealed (accounts.history)."""
 
 from django.db import migrations, models
 

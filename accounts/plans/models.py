@@ -110,7 +110,7 @@ class Account(models.Model):
     suspended_at = models.DateTimeField(null=True, blank=True, editable=False)  # its keys are refused from then on
     # demo accounts can be deleted with their ledger
     is_demo = models.BooleanField(null=True, blank=True, editable=False)
-    # Whether the audit log and events name customers by reference (accounts.people), which the version before cannot
+    # Whether the audit log and events name customers by reference (accounts.history), which the version before cannot
     # read. False in accounts of that version until its history is moved (licensing.customers.history).
     seals_history = models.BooleanField(default=True, db_default=False, editable=False)
 

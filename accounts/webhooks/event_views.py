@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from accounts.events.event_types import TYPES
 from accounts.events.models import Event
 from accounts.events.serializers import EventSerializer
-from accounts.people import with_references
+from accounts.history.people import with_references
 from accounts.viewsets import AccountViewSet
 from accounts.webhooks import services
 from accounts.webhooks.models import WebhookEndpoint

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.auditing import audit
 from accounts.events.models import Event
-from accounts.people import restore
+from accounts.history.rows import restore
 from accounts.webhooks import outbox
 from accounts.webhooks.models import (
     DeliveryState,

@@ -11,8 +11,8 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from msgspec import Struct
 
+from accounts.history.people import with_references
 from accounts.models import AuditEntry
-from accounts.people import with_references
 from analytics.models import ClosedLine, EntryType, Payment, Statement, StatementLine, WalletEntry
 from analytics.payments.models import PaymentKind
 from analytics.statements.lines import credit_movements, lines_of, month_bounds, payments_of

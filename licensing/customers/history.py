@@ -1,4 +1,4 @@
-"""Move the history of customers that the version before wrote to references (accounts.people).
+"""Move the history of customers that the version before wrote to references (accounts.history).
 
 That version cannot read references. So accounts that it made write none until a process has run for a day: then an
 upgrade without stopping is over, and a job moves their history. An erasure before that drops what this history has of
@@ -12,8 +12,10 @@ from django.db.models import QuerySet
 
 from accounts.auditing.redaction import redacting
 from accounts.events.models import ABOUT_CUSTOMERS, Event
+from accounts.history.people import People, Person
+from accounts.history.personal_members import PERSONAL
+from accounts.history.rows import HistoryRow, conceal, find_people
 from accounts.models import Account, AuditEntry
-from accounts.people import PERSONAL, HistoryRow, People, Person, conceal, find_people
 from analytics.models import Payment, Wallet
 from kit.storage.reading import in_chunks
 from kit.storage.sqlite_turns import part_of_a_write

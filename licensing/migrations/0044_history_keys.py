@@ -1,4 +1,4 @@
-"""Each requester has a key that seals what the audit log and events have of it (accounts.people)."""
+"""Each requester has a key that seals what the audit log and events have of it (accounts.history)."""
 
 from uuid import uuid4
 

@@ -33,7 +33,7 @@ class Requester(QuicklyLoaded, models.Model):
     # Its wallets in the form that checks use (analytics.wallets.services.name_of); null if it never had any.
     wallets = models.JSONField(null=True, editable=False)
     is_erased = models.BooleanField(db_default=False, default=False, editable=False)
-    # Seals what the audit log and events have of it (accounts.people). An erasure replaces it.
+    # Seals what the audit log and events have of it (accounts.history). An erasure replaces it.
     history_key = models.UUIDField(null=True, default=uuid4, db_default=RandomKey(), editable=False)
     # State of an unfinished erasure: the former id and texts; otherwise null (licensing.customers.erasure).
     erasing = models.JSONField(null=True, editable=False)

@@ -12,8 +12,8 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
+from accounts.history.people import with_references
 from accounts.models import AuditEntry
-from accounts.people import with_references
 from operators.base.filters import LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.links import list_url
 from operators.base.model_admin import ScopedAdmin

@@ -19,7 +19,7 @@ CAPABILITIES = [
 # The packages of accounts, from the ground up. Endpoints stand above the base of all endpoints (`viewsets`), and that
 # above the keys and audit entries it works with. The longest matching name counts.
 ROOMS_OF_ACCOUNTS = [
-    ["accounts.sealing", "accounts.examples", "accounts.people", "accounts.plans.models"],
+    ["accounts.sealing", "accounts.examples", "accounts.history", "accounts.plans.models"],
     ["accounts.events"],
     ["accounts.auditing"],
     ["accounts.plans"],

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.events.recording import objects
-from accounts.people import PERSONAL
+from accounts.history.personal_members import PERSONAL
 from kit.rest.fields import Email, Text
 from kit.rest.metadata import FreeMetadata
 from licensing.clients.serializers import LicenseClientSerializer

@@ -8,72 +8,21 @@ customer's key: then nothing can read `sealed`, and the rows show what is stored
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from os import urandom
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV
-from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.db.models.query import ModelIterable
 from django.db.models.sql import Query
 
+from accounts.history.encryption import seal, unseal
+from accounts.history.people import People, Person, read_people
 from kit.values.numbers import NumbersOfTheApi
 
-NONCE_BYTES = 12
 BATCH_ROWS = 500
-# The members that describe a person, by kind of resource or object, each with what an erasure leaves of it.
-PERSONAL: dict[str, dict[str, object]] = {
-    "requester": {"name": None, "email": None, "notes": None, "metadata": {}},
-    "license": {"requesterName": None, "metadata": {}},
-    "license_client": {"requesterName": None, "name": None},
-    "wallet": {"requesterName": None},
-    "payment": {"requesterName": None, "note": None, "voidReason": None},
-    "ledger_entry": {"requesterName": None, "description": None},
-    "portal_session": {"returnUrl": None},
-    "access_summary": {"requester.name": None},
-    "limit": {"requester.name": None},
-}
 Refer = Callable[[object], str | None]  # returns the reference to the customer with this own id; None for null
-
-
-class Person(NamedTuple):
-    number: int
-    account_id: str
-    id: str
-    key: UUID | None  # null for one that is being erased
-    seals_history: bool  # the account's: whether its rows are stored in this form
-
-    @property
-    def reference(self) -> str:
-        return f"<requester {self.number}>"
-
-
-People = Mapping[tuple[str, object], Person]  # by account and own id
-
-
-def read_people(condition: Q, database: str | None = None) -> list[Person]:
-    customers = apps.get_model("licensing", "Requester")._default_manager.using(database).filter(condition)
-    columns = customers.values_list("pk", "account_id", "requester_id", "history_key", "account__seals_history")
-    return [Person(*values) for values in columns]
-
-
-def with_references(field: str) -> Callable[[list[str]], Q]:
-    """Return the filter of a column by ids of resources, which has references to customers."""
-
-    def has_one_of(ids: list[str]) -> Q:
-        accounts = apps.get_model("accounts", "Account").objects.values("pk")  # the index of own ids begins with it
-        people = read_people(Q(account__in=accounts, requester_id__in=ids))
-        references = [person.reference for person in people]
-        return Q(**{f"{field}__in": ids + references})
-
-    return has_one_of
 
 
 class RestoredRows(ModelIterable):
@@ -201,36 +150,3 @@ def rename(value: object, people: Iterable[Person | None]) -> object:
             id = json.dumps(person.id)[1:-1] if text.startswith("{") else person.id
             text = text.replace(person.reference, id)
     return text if isinstance(value, str) else NumbersOfTheApi().decode(text)
-
-
-@lru_cache(maxsize=1_024)
-def build_cipher(*keys: UUID) -> AESGCMSIV:
-    return AESGCMSIV(sha256(b"".join(key.bytes for key in keys)).digest())
-
-
-def cipher_of(people: Sequence[Person | None]) -> AESGCMSIV | None:
-    """Return the cipher that needs all their keys; None if one is gone."""
-    keys = {person.number: person.key for person in people if person is not None and person.key is not None}
-    if len(keys) < len(people):
-        return None
-    return build_cipher(*(keys[number] for number in sorted(keys)))
-
-
-def seal(text: str, people: Sequence[Person | None]) -> bytes:
-    """Encrypt a text. Returns an empty one if a key is gone."""
-    cipher = cipher_of(people)
-    if cipher is None:
-        return b""
-    nonce = urandom(NONCE_BYTES)
-    return nonce + cipher.encrypt(nonce, text.encode(), None)
-
-
-def unseal(sealed: bytes, people: Sequence[Person | None]) -> str | None:
-    """Decrypt a text. Returns None if one of the customers has been erased since."""
-    cipher = cipher_of(people)
-    if cipher is None or not sealed:
-        return None
-    try:
-        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None).decode()
-    except InvalidTag:
-        return None
