@@ -36,7 +36,7 @@ from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refus
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.lists import column, time_column
+from operators.base.lists.columns import column, time_column
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request
 

@@ -28,7 +28,8 @@ from operators.base.fields import Values, changed_values
 from operators.base.forms.stale_forms import StaleFormGuard
 from operators.base.history import AuditedHistory
 from operators.base.links import with_copy_button
-from operators.base.lists import BoundedChangeList, BoundedPaginator, SavedFilters
+from operators.base.lists.change_list import BoundedChangeList, BoundedPaginator
+from operators.base.lists.saved_filters import SavedFilters
 from operators.base.mixins import FormPage, ModelT, ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.refusals import REFUSALS, FormErrors, refusal
@@ -47,7 +48,6 @@ class ScopedAdmin(SavedFilters[ModelT], FormPage[ModelT], ModelAdmin):
     """A read-only ModelAdmin, restricted to the accounts that the member of staff may see."""
 
     account_field: ClassVar[str] = "account_id"  # lookup from the model to its account's id
-
     rights: ClassVar[dict[str, str]] = {}  # permissions by the fields that show another model's rows
     fieldset_headings: ClassVar[Mapping[str, str]] = {}  # headings of a form's groups, by the first field of each
     words_instead: ClassVar[Mapping[str, str]] = {}  # columns in the place of fields that cannot be changed

@@ -16,7 +16,7 @@ from kit.values import ids
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from licensing.requesters.models import Requester
-from operators.base.lists import BoundedPaginator
+from operators.base.lists.change_list import BoundedPaginator
 from operators.base.mixins import AdminMixin, ModelT
 from operators.base.scope import request_scope
 

@@ -25,7 +25,7 @@ from operators.base.figures.terms import covering_licenses
 from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import list_url
-from operators.base.lists import time_column
+from operators.base.lists.columns import time_column
 from operators.base.mixins import ServiceForm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState

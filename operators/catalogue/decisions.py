@@ -21,7 +21,7 @@ from licensing.policies.facts import FACTS_BY_NAME
 from operators.base.exporting import ListExport
 from operators.base.filters import RelatedFilter
 from operators.base.links import Option
-from operators.base.lists import time_column
+from operators.base.lists.columns import time_column
 from operators.base.model_admin import BoundedChangeList
 from operators.base.pages import EmptyState
 from operators.base.rights import right

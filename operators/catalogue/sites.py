@@ -28,7 +28,7 @@ from licensing.visits.reading import VisitSelection, whole_days
 from operators.base.fields import Values
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
-from operators.base.lists import column, time_column
+from operators.base.lists.columns import column, time_column
 from operators.base.pages import EmptyState
 from operators.catalogue.log_import import LogUploads
 from operators.catalogue.site_form import FURTHER_FIELDSETS, SiteForm

@@ -21,7 +21,7 @@ from kit.values.timestamps import render_timestamp
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.filters import OptionsFilter, as_unit
-from operators.base.lists import BoundedChangeList, BoundedPaginator
+from operators.base.lists.change_list import BoundedChangeList, BoundedPaginator
 from operators.base.mixins import AdminMixin
 from operators.base.scope import request_scope
 from operators.base.searching import in_array

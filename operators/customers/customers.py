@@ -31,7 +31,8 @@ from operators.base.figures.terms import standing_first
 from operators.base.filters import RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.links import link_to, list_url, may_open, with_copy_button
-from operators.base.lists import TotalledList, time_column
+from operators.base.lists.columns import time_column
+from operators.base.lists.totals import TotalledList
 from operators.base.pages import EmptyState
 from operators.base.rights import right
 from operators.base.searching import find_requesters

@@ -29,15 +29,9 @@ from operators.base.fields import Values
 from operators.base.filters import BookedInFilter, CountsInFilter, LocalDateTimeFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import link_to
-from operators.base.lists import (
-    BoundedChangeList,
-    TotalledList,
-    amount_column,
-    column,
-    external_id_of,
-    sums_in_words,
-    time_column,
-)
+from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists.columns import amount_column, column, external_id_of, time_column
+from operators.base.lists.totals import TotalledList, sums_in_words
 from operators.base.pages import EmptyState
 from operators.base.scope import request_scope
 from operators.base.searching import CustomerSearch

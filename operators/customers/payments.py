@@ -26,14 +26,9 @@ from operators.base.filters import BookedInFilter, LocalDateTimeFilter, OptionsF
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import change_url
-from operators.base.lists import (
-    BoundedChangeList,
-    TotalledList,
-    column,
-    external_id_of,
-    sums_in_words,
-    time_column,
-)
+from operators.base.lists.change_list import BoundedChangeList
+from operators.base.lists.columns import column, external_id_of, time_column
+from operators.base.lists.totals import TotalledList, sums_in_words
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.rights import right

@@ -40,13 +40,10 @@ from operators.base.filters import (
     listed_months,
 )
 from operators.base.links import change_url, link_to, list_url
-from operators.base.lists import (
-    PAGE,
-    BoundedChangeList,
-    BoundedPaginator,
-    TotalledList,
-    amount_column,
-)
+from operators.base.lists.change_list import BoundedChangeList, BoundedPaginator
+from operators.base.lists.columns import amount_column
+from operators.base.lists.saved_filters import PAGE
+from operators.base.lists.totals import TotalledList
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.times import shown_time

@@ -27,7 +27,7 @@ from operators.base.filters import ExactTextFilter, LocalDateTimeFilter, Options
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import change_url, link_to, list_url, text_link
-from operators.base.lists import column, time_column
+from operators.base.lists.columns import column, time_column
 from operators.base.mixins import ServiceForm
 from operators.base.pages import EmptyState
 from operators.base.requests import admin_request

@@ -8,7 +8,7 @@ from accounts.models import SavedFilter
 from licensing.content.models import Content
 from licensing.licenses.models import License
 from operators.base.links import list_url
-from operators.base.lists import BoundedPaginator
+from operators.base.lists.change_list import BoundedPaginator
 from operators.staff.services import create_operator
 from tests import factories
 
@@ -94,7 +94,7 @@ def test_saved_filters_have_unique_names_a_limit_and_need_filters(admin, monkeyp
     save(admin, "One", "state=active")
     save(admin, "One", "state=expired")
     assert SavedFilter.objects.get().query == "state=expired"
-    monkeypatch.setattr("operators.base.lists.MAX_SAVED_FILTERS", 2)
+    monkeypatch.setattr("operators.base.lists.saved_filters.MAX_SAVED_FILTERS", 2)
     for name in ("One", "Two", "Three", "Two"):
         save(admin, name)
     assert names(admin) == ["One", "Two"]

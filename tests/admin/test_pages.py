@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from licensing.content.models import Content
 from operators.base.links import change_url, list_url
-from operators.base.lists import BoundedPaginator
+from operators.base.lists.change_list import BoundedPaginator
 from operators.catalogue.uploads import LARGER_FILES
 from tests import factories
 from tests.admin.every_page import addresses, fill, models
