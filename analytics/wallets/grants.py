@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from analytics.wallets.events import EXHAUSTED, TOPPED_UP, News, build_news, thresholds_reached
 from analytics.wallets.models import Grant, GrantKind, RefillPeriod, Wallet, WalletEntry, WalletEntryType
+from analytics.wallets.units import ACCESS
 from kit.values.calendar import add_days, add_months
 
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -122,14 +123,30 @@ class Book:
             wallet.exhausted_at = None
         self.news.append(build_news(TOPPED_UP, wallet, before))
 
+    @property
+    def balance_to_move(self) -> Decimal:
+        """What a merge moves of the balance. Money below 0 is a debt, which stays with the customer that owes it."""
+        return self.wallet.balance if self.wallet.unit == ACCESS else max(self.wallet.balance, ZERO)
+
+    def hand_over(self, now: datetime) -> Decimal:
+        """Take the balance out for another requester, and return how much of it moves."""
+        self.close_spent(now)
+        moved = self.balance_to_move
+        self.note(WalletEntryType.CARRY, -self.wallet.balance, now)
+        self.wallet.balance = ZERO
+        return moved
+
     def move_to(self, requester: int, now: datetime) -> None:
         """Let the wallet and its balance count for another requester."""
-        self.note(WalletEntryType.CARRY, -self.wallet.balance, now)
+        moved = self.hand_over(now)
         self.wallet.requester_id = requester
-        self.note(WalletEntryType.CARRY, self.wallet.balance, now)
+        self.note(WalletEntryType.CARRY, moved, now)
+        self.wallet.balance = moved
+        if self.wallet.available:
+            self.wallet.exhausted_at = None
 
     def carry(self, amount: Decimal, now: datetime) -> None:
-        """Take over the balance of a merged wallet, which is negative if that one was overdrawn."""
+        """Take over the balance of a merged wallet, which is negative for accesses if that one was overdrawn."""
         before = self.wallet.balance
         self.note(WalletEntryType.CARRY, amount, now)
         self.wallet.balance += amount

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from accounts.auditing import audit
 from analytics.wallets.grants import Book
-from analytics.wallets.models import Grant, Wallet, WalletEntryType
+from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
@@ -71,12 +71,11 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
     giving.wallet.end_refills()
     for book in books.values():
         save_book(book, now)
-    carried, moved = giving.wallet.balance, credit_in(giving)
+    moved = credit_in(giving)
     open_ids = [grant.pk for grant in giving.grants if grant.ended_at is None]
     Grant.objects.filter(pk__in=open_ids).update(wallet=taking.wallet)
+    carried = giving.hand_over(now)
     giving.grants = []
-    giving.note(WalletEntryType.CARRY, -carried, now)
-    giving.wallet.balance -= carried
     giving.wallet.updated = now
     save_book(giving, now)
     for book in (giving, taking):
@@ -88,6 +87,6 @@ def move_wallet(wallet_id: str, target: int, now: datetime) -> tuple[str, Decima
 
 
 def credit_in(book: Book) -> Decimal:
-    """Return the wallet's balance, and the grants that start later."""
+    """Return what a merge moves of the balance, and the grants that start later."""
     scheduled = [grant.amount for grant in book.grants if grant.ended_at is None and not grant.started]
-    return book.wallet.balance + sum(scheduled, Decimal(0))
+    return book.balance_to_move + sum(scheduled, Decimal(0))

@@ -15,7 +15,7 @@ from operators.base.fields import AmountField, CurrencyField, text_field
 from operators.base.links import link_to
 from operators.base.mixins import ServiceForm
 from operators.base.times import LocalDateTimeField, time_in_words
-from operators.customers.balances import balance_afterwards, balance_in
+from operators.customers.balances import balance_afterwards, balance_in, merged_balances
 from operators.customers.refund_button import RefundableCharge
 
 
@@ -102,6 +102,22 @@ def owed_in_words(saved: LedgerEntry) -> list[str]:
     return [
         f"{saved.requester} owes {amount} {change} on the statement of {month}.",
         balance_afterwards(balance_in(saved.requester, saved.currency), saved.currency),
+    ]
+
+
+def debts_of_merged_ones(saved: LedgerEntry) -> list[SafeString]:
+    """Warn that a refund does not lower what customers owe that were merged into the one that gets it."""
+    if saved.requester is None:
+        return []
+    debts = [(one, debt) for one, debt, code in merged_balances(saved.requester) if code == saved.currency]
+    return [
+        format_html(
+            "{} still owes {}, which this does not lower. To cancel that bill, charge it a negative amount instead.",
+            link_to(one),
+            in_full(debt, saved.currency),
+        )
+        for one, debt in debts
+        if debt > 0
     ]
 
 

@@ -40,6 +40,7 @@ from operators.base.times import TO_SECOND, shown_time
 from operators.customers.adjustment_form import (
     AdjustmentForm,
     adjustment_title,
+    debts_of_merged_ones,
     earlier_refunds,
     owed_in_words,
     returned_credit,
@@ -194,7 +195,9 @@ class LedgerAdmin(
                 "Entries cannot be changed. Correct a mistake with another entry.",
             ],
             button="Book it",
-            warnings=returned_credit(saved) if refunded is None else earlier_refunds(refunded, saved),
+            warnings=returned_credit(saved)
+            if refunded is None
+            else [*earlier_refunds(refunded, saved), *debts_of_merged_ones(saved)],
             promised_at=saved.created,
         )
 

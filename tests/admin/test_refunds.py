@@ -69,6 +69,16 @@ def test_a_refund_is_prefilled_asked_for_and_booked(admin, charged, what, amount
     assert entry.description.startswith(f"Refund: {ABOUT[what]}")
 
 
+def test_a_refund_after_a_merge_says_what_the_former_customer_still_owes(admin, api, charged):
+    api.post("/v1/requesters", {"id": "org_acme_inc"})
+    api.post("/v1/requesters/org_acme/merge", {"into": "org_acme_inc"})
+    address = refund(admin, charged["license"])
+    asked = admin.post(address, {**form_values(admin.get(address).content.decode()), "_save": "Save"})
+    text = " ".join(words_of(asked.content.decode()).split())
+    assert "org_acme_inc owes 100.00 EUR less" in text
+    assert "org_acme still owes 100.00 EUR, which this does not lower." in text
+
+
 @pytest.mark.parametrize("what", ["license", "decision", "entry"])
 def test_an_adjustment_of_another_amount_is_prefilled_with_what_it_is_about(admin, charged, what):
     about = charged[what]

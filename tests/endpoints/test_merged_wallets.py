@@ -76,6 +76,38 @@ def test_statements_carry_credit_from_the_one_to_the_other(api, item, clock, is_
 
 
 @pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("has_own", [True, False])
+def test_what_was_used_on_account_stays_a_debt_and_takes_nothing_from_the_credit_of_the_other(api, item, has_own):
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial", **PRICE})
+    left = open_wallet(api, "org_a", floor=-3)
+    if has_own:
+        current = open_wallet(api, "org_b")
+        api.post(f"/v1/wallets/{current}/grants", {"amount": 5})
+    assert [check(api, item)["allowed"] for _ in range(4)] == [True, True, True, False]
+    merge(api)
+    assert balances(api) == ({left: 0, current: 5} if has_own else {left: 0})
+    assert assert_carried_on(credits_of(api, "org_a")) == {"EUR": 0}
+    [owed] = api.get("/v1/statements?requesterId=org_a")["data"]
+    assert owed["closing"] == 3
+    assert [check(api, item)["allowed"] for _ in range(6)] == [True] * (5 if has_own else 3) + [False] * (
+        1 if has_own else 3
+    )
+    assert find_differences() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_accesses_that_were_used_beyond_a_quota_are_taken_from_that_of_the_other(api, item):
+    api.post("/v1/licenses", {"requesterId": "org_a", "licenseType": "commercial"})
+    left, current = (open_wallet(api, one, unit="access") for one in ("org_a", "org_b"))
+    api.patch(f"/v1/wallets/{left}", {"floor": -3})
+    api.post(f"/v1/wallets/{current}/grants", {"amount": 5})
+    assert [check(api, item)["allowed"] for _ in range(4)] == [True, True, True, False]
+    merge(api)
+    assert balances(api) == {left: 0, current: 2}
+    assert find_differences() == []
+
+
+@pytest.mark.usefixtures("pair")
 def test_credit_that_moves_twice_is_on_the_statement_of_the_last(api, clock):
     made = open_wallet(api, "org_a")
     for source, into in (("org_a", "org_b"), ("org_b", "org_c")):

@@ -139,25 +139,30 @@ def test_credit_from_a_merge_is_announced_and_can_be_exhausted_again(api, accoun
     assert news() == [("wallet.exhausted", 0, 0.05)]
 
 
-def test_a_debt_from_a_merge_is_announced_as_a_fall(api, account, wallet, grant, check):
-    factories.license(account, "org_b", per_access="0.05")
-    factories.wallet(account, amount="0.01", requester_id="org_b", floor=Decimal(-1))
-    check(requester="org_b")
-    api.patch(f"/v1/wallets/{wallet}", {"thresholds": [{"value": "0.02"}]})
-    grant("0.04")
-    news()
-    api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
-    assert news() == [("wallet.low", 0, 0.04), ("wallet.exhausted", 0, 0.04)]
+@pytest.fixture
+def quota(api, account, check):
+    """Return the quota of org_acme, from which a merge takes the four accesses that org_b used beyond its own."""
+    for one in ("org_acme", "org_b"):
+        factories.license(account, one)
+    factories.wallet(account, unit="access", amount=1, requester_id="org_b", floor=Decimal(-4))
+    for _ in range(5):
+        check(requester="org_b")
+    return api.post("/v1/wallets", {"requesterId": "org_acme", "unit": "access"})["id"]
 
 
-def test_credit_that_does_not_cover_a_debt_allows_no_other_exhausted_event(api, account, grant, check):
-    factories.license(account, "org_b", per_access="0.05")
-    factories.wallet(account, amount="0.01", requester_id="org_b", floor=Decimal(-1))
-    check(requester="org_b")
+def test_accesses_that_a_merge_takes_are_announced_as_a_fall(api, quota):
+    api.patch(f"/v1/wallets/{quota}", {"thresholds": [{"value": 2}]})
+    api.post(f"/v1/wallets/{quota}/grants", {"amount": 4})
+    news()
+    api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
+    assert news() == [("wallet.low", 0, 4), ("wallet.exhausted", 0, 4)]
+
+
+def test_accesses_that_do_not_cover_what_a_merge_took_allow_no_other_exhausted_event(api, quota, check):
     api.post("/v1/requesters/org_b/merge", {"into": "org_acme"})
     news()
-    for amount, told in (("0.01", ["wallet.topped_up", "wallet.exhausted"]), ("0.02", ["wallet.topped_up"])):
-        grant(amount)
+    for amount, told in ((1, ["wallet.topped_up", "wallet.exhausted"]), (2, ["wallet.topped_up"])):
+        api.post(f"/v1/wallets/{quota}/grants", {"amount": amount})
         assert check()["allowed"] is False
         assert [type_ for type_, *_ in news()] == told
 
