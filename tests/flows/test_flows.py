@@ -20,7 +20,7 @@ MOST = {
     "list of content": (42, 165),
     "list of decisions": (55, 212),
     "PATCH policy": (55, 231),
-    "refund": (57, 226),
+    "refund": (59, 226),
 }
 
 
