@@ -230,6 +230,8 @@ def unreadable_amounts(form: LicenseForm) -> list[str]:
 def preview_fee(license_: License | None, drafted: License) -> list[str]:
     """Describe from when the fee is charged, and how many periods of a new licence are charged now."""
     fee = f"The fee of {fee_text(drafted)} is charged in advance"
+    if license_ is not None and license_.next_fee_at and has_ended(drafted, license_.next_fee_at):
+        return ["No further fee is charged. What was charged in advance stays: refund it at the fee."]
     if license_ is not None:
         return [f"{fee}, from the next period."]
     planned = copy(drafted)
@@ -241,6 +243,10 @@ def preview_fee(license_: License | None, drafted: License) -> list[str]:
         total = sum((entry.amount for entry in due), Decimal(0))
         sentences.append(f"{len(due)} fees are due: {in_full(total, due[0].currency)} are booked now.")
     return sentences
+
+
+def has_ended(license_: License, moment: datetime) -> bool:
+    return license_.expires_at is not None and license_.expires_at <= moment
 
 
 def draft_license(account: Account, license_: License | None, form: LicenseForm) -> License:

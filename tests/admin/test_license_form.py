@@ -1,6 +1,8 @@
+from datetime import timedelta
 from decimal import Decimal
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analytics.models import LedgerEntry
@@ -98,6 +100,21 @@ def test_the_preview_of_a_change_shows_reversed_and_new_revenue(admin, account):
     assert "booked" not in change()
     assert "-10.00 EUR is booked" in change(price_amount="12")
     assert "12.00 EUR is booked" in change(price_amount="12")
+
+
+def test_the_preview_of_an_end_within_a_paid_period_says_that_its_fee_stays(admin, account):
+    fee = {"fee_amount": Decimal(50), "fee_currency": "EUR", "fee_every": "month"}
+    held = factories.license(account, **fee)
+    values = {name: value[0] for name, value in form_values(admin.get(change_url(held)).content.decode()).items()}
+
+    def ends_in(days):
+        moment = timezone.now() + timedelta(days=days)
+        fields = {"expires_at_0": f"{moment:%Y-%m-%d}", "expires_at_1": "12:00:00"}
+        reply = admin.post(f"{PREVIEW}?license={held.pk}", {**values, **fields})
+        return " ".join(strip_tags(reply.content.decode()).split())
+
+    assert "No further fee is charged. What was charged in advance stays" in ends_in(5)
+    assert "charged in advance, from the next period." in ends_in(50)
 
 
 def test_nothing_is_told_of_a_licence_or_an_account_that_one_may_not_see(sign_in, account, other_account):
