@@ -68,7 +68,7 @@ def sums_of(changes: QuerySet[BalanceChange]) -> QuerySet[Any, Any]:
 
 def beyond_credit(sums: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
     """Return those sums (`sums_of`) in which more was paid in advance than there is credit: it expired, say."""
-    return sums.filter(debt__lt=0 - F("credit_left"))
+    return sums.filter(debt__lt=0).filter(debt__lt=0 - F("credit_left"))
 
 
 def beyond_credit_facts(requester: Requester) -> dict[str, str]:
@@ -78,7 +78,8 @@ def beyond_credit_facts(requester: Requester) -> dict[str, str]:
         return {}
     sums = sums_of(BalanceChange.objects.filter(account=requester.account_id, requester=requester, currency__in=units))
     amounts = [
-        in_full(-row["debt"] - row["credit_left"], row["currency"]) for row in beyond_credit(sums).order_by("currency")
+        in_full(-row["debt"] - max(row["credit_left"], Decimal(0)), row["currency"])
+        for row in beyond_credit(sums).order_by("currency")
     ]
     if not amounts:
         return {}

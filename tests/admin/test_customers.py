@@ -340,6 +340,19 @@ def test_customers_are_listed_whose_advance_exceeds_their_credit(admin, account,
     assert "Paid beyond its credit" not in words(page)
 
 
+def test_who_has_paid_what_it_spent_below_0_has_paid_nothing_in_advance(admin, api, account, item):
+    for name, paid in (("org_settled", 20), ("org_overpaid", 25)):
+        factories.license(account, name, per_access="20")
+        api.post("/v1/wallets", {"requesterId": name, "unit": "USD", "floor": -20})
+        assert api.post("/v1/access/check", {"contentId": item.pk, "requester": name})["allowed"]
+        factories.payment(account, paid, requester_id=name)
+    assert [row["id"] for row in exported(admin, "?balance=beyond")] == ["org_overpaid"]
+    page = html_of(admin, change_url(Requester.objects.get(requester_id="org_settled")))
+    assert "Paid beyond its credit" not in words(page)
+    page = html_of(admin, change_url(Requester.objects.get(requester_id="org_overpaid")))
+    assert "Paid beyond its credit 5.00 USD:" in words(page)
+
+
 def test_an_export_keeps_the_order_of_the_list_and_those_who_owe_most_come_first(admin, owing, monkeypatch):
     monkeypatch.setattr("operators.base.exporting.CHUNK", 2)
 
