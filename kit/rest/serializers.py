@@ -14,7 +14,7 @@ from kit.values.suggestions import field_hints, shown, such_as
 
 
 class StrictSerializer(serializers.Serializer):
-    """A serializer that rejects unknown fields and ignores those the service owns (kit.rest.owned).
+    """A serializer that rejects unknown fields and ignores those the service owns (kit.rest.read_only_fields).
 
     `owned` names response fields beyond the declared read-only ones, such as an expanded relation, so that clients can
     send back what they read.
@@ -25,7 +25,7 @@ class StrictSerializer(serializers.Serializer):
 
     owned: ClassVar[frozenset[str]] = frozenset()
     shown_once: ClassVar[frozenset[str]] = frozenset()  # owned fields that only the reply of a creation has
-    growing: ClassVar[frozenset[str]] = frozenset()  # owned fields that grow with requests (kit.rest.owned)
+    growing: ClassVar[frozenset[str]] = frozenset()  # owned fields that grow with requests (kit.rest.read_only_fields)
     example: ClassVar[Mapping[str, object]] = {}  # shown if something else than an object is sent
     cleared: ClassVar[Mapping[str, object]] = {}
     never_null: frozenset[str] = frozenset()

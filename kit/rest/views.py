@@ -21,8 +21,8 @@ from kit.http.rendering import JSON, JSONRenderer
 from kit.rest.conditional import entity_tag, has_state, is_known, precondition_failed
 from kit.rest.deprecation_headers import add_deprecation_headers
 from kit.rest.lists.mixin import ListMixin, M
-from kit.rest.owned import OWNED, check_owned
 from kit.rest.pagination import KeysetPagination
+from kit.rest.read_only_fields import OWNED, check_owned
 from kit.rest.resources import pick_fields
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.suggestions import did_you_mean

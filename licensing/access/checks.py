@@ -28,7 +28,7 @@ from licensing.access.decisions import decide_checks
 from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import assign_numbers, count_unnumbered, find_requesters, requesters_to_write
 from licensing.access.subjects import LookupResult
-from licensing.requesters.numbers import reserve_numbers
+from licensing.requesters.reserved_keys import reserve_numbers
 
 
 def check_access(

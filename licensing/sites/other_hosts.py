@@ -52,5 +52,6 @@ def keep_pages(account_id: str) -> None:
         if account is None or other_hosts_item_id(account_id) is not None:
             return
         now = timezone.now()
+        # Deleted, so that no list of content shows it.
         pages = Content.objects.create(account=account, title=TITLE, created=now, updated=now, deleted_at=now)
         OtherHosts.objects.create(account=account, pages=pages)

@@ -36,7 +36,7 @@ from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
 from licensing.content.models import Content
 from licensing.requesters.models import Requester
-from licensing.requesters.numbers import reserve_numbers
+from licensing.requesters.reserved_keys import reserve_numbers
 from tests import factories
 from tests.gateway.conftest import Ask
 from tests.lock_waits import in_thread

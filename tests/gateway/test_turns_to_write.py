@@ -5,7 +5,7 @@ from django.db import connection, transaction
 
 from accounts.models import Account
 from kit.storage.sqlite_turns import turn_to_write
-from licensing.requesters.numbers import reserve_numbers
+from licensing.requesters.reserved_keys import reserve_numbers
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from licensing.access.lookup.requesters import find_requesters, keep_requesters
 from licensing.access.subjects import LookupRequest, LookupResult, RequesterSnapshot
 from licensing.access.tokens.license_tokens import find_key
 from licensing.access.tokens.signing import Signer, current_signer
-from licensing.requesters.numbers import reserve_numbers
+from licensing.requesters.reserved_keys import reserve_numbers
 from licensing.sites.lookup import find_sites
 from licensing.sites.other_hosts import keep_pages
 from licensing.sites.refused_proxies import RefusedProxy, note_refused_proxy

@@ -25,7 +25,7 @@ from licensing.access.event_loop.page_lookup import (
 )
 from licensing.access.lookup.items import ITEM_COLUMNS
 from licensing.access.subjects import Item, LookupRequest, LookupResult, RequesterSnapshot, Selector
-from licensing.requesters.numbers import POSTGRESQL_SQL as TAKE_NUMBERS
+from licensing.requesters.reserved_keys import POSTGRESQL_SQL as TAKE_NUMBERS
 
 # One statement sees one snapshot, so the epoch fits all rows it finds. It is planned once, perhaps on little data,
 # and must suit a million rows too. So it leaves the planner one index per table: LIMIT 1 keeps the other
@@ -157,6 +157,6 @@ class AsyncNumbers:
 
     @traced("SELECT numbers", system="postgresql")
     async def reserve(self, counts: Sequence[int]) -> list[int]:
-        """Like licensing.requesters.numbers.reserve_numbers, for many requests."""
+        """Like licensing.requesters.reserved_keys.reserve_numbers, for many requests."""
         rows = await self.sessions.run(TAKE_NUMBERS, [str(sum(counts))])
         return [int(number or 0) for [number] in rows]

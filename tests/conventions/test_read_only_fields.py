@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from config.asgi import view_at
-from kit.rest.owned import is_earlier, is_equal
+from kit.rest.read_only_fields import is_earlier, is_equal
 from tests.conventions.endpoints import ENDPOINTS
 from tests.conventions.schemas import parts_of, schema_of
 from tests.endpoints.content_fields import without_times
