@@ -19,7 +19,7 @@ from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
 from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.rows import as_of
-from analytics.wallets.units import ACCESS
+from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
 from licensing.licenses.models import License, LicenseStatus
@@ -236,6 +236,15 @@ def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
     running_count = running.exclude(expires_at__lte=now).count()
     facts = [("Balance", owed(requester)), ("Running licences", f"{running_count:,}" if running_count else "")]
     return [(name, value) for name, value in facts if value]
+
+
+def what_it_has(requester: Requester) -> str:
+    """Return a customer with its balance, credit and running licences."""
+    facts = obligations(requester, timezone.now())
+    wallets = as_of(Wallet.objects.filter(requester=requester).order_by("created", "pk"), timezone.now())
+    facts += [("Credit", in_units(book.wallet.balance, book.wallet.unit)) for book in wallets]
+    listed = ", ".join(f"{name.lower()} {value}" for name, value in facts) or "nothing owed, no credit, no licence"
+    return f"{requester} ({requester.requester_id}): {listed}"
 
 
 def credit_end(requester: Requester, now: datetime) -> str:

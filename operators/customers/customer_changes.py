@@ -15,10 +15,8 @@ from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from accounts.models import Account
 from accounts.plans import epochs
-from analytics.models import Payment, Statement, Wallet
+from analytics.models import Payment, Statement
 from analytics.payments.models import PaymentKind
-from analytics.wallets.rows import as_of
-from analytics.wallets.units import in_units
 from kit.values.currencies import in_full
 from kit.values.metadata import MAX_TEXT
 from licensing.customers import erasure, merging
@@ -38,7 +36,8 @@ from operators.base.refusals import REFUSALS, add_refusal, refusal
 from operators.base.rights import right
 from operators.base.scope import Scope, request_scope
 from operators.base.suggesting import SCRIPT, SuggestionKind, with_suggestions
-from operators.customers.balances import coming_fees, merged_facts, obligations
+from operators.customers.arrears import merge_warnings, unpaid_units
+from operators.customers.balances import coming_fees, merged_facts, obligations, what_it_has
 
 
 class Notes(forms.CharField):
@@ -159,15 +158,6 @@ def going_merged_ones(requester: Requester) -> list[str]:
     return [f"Customers that were merged into it are erased, too: {', '.join(names[:MAX_NAMED] + more)}."]
 
 
-def what_it_has(requester: Requester) -> str:
-    """Return a customer with its balance, credit and running licences."""
-    facts = obligations(requester, timezone.now())
-    wallets = as_of(Wallet.objects.filter(requester=requester).order_by("created", "pk"), timezone.now())
-    facts += [("Credit", in_units(book.wallet.balance, book.wallet.unit)) for book in wallets]
-    listed = ", ".join(f"{name.lower()} {value}" for name, value in facts) or "nothing owed, no credit, no licence"
-    return f"{requester} ({requester.requester_id}): {listed}"
-
-
 def transfers_from(requester: Requester) -> list[Payment]:
     """Return the payouts by which merges took money from the customer."""
     payouts = Payment.objects.filter(account=requester.account_id, requester=requester, kind=PaymentKind.PAYOUT)
@@ -227,10 +217,14 @@ class CustomerChanges(ScopedAdmin[Requester]):
         form = merge_form(requester.account_id)
 
         afterwards: list[tuple[str, str]] = []
+        warnings: list[str] = []
 
         def perform(fields: dict[str, str]) -> HttpResponse:
             earlier = transfers_from(requester)
+            before = merging.find_target(requester.account_id, fields["into"])
+            unpaid = unpaid_units(requester) + unpaid_units(before)
             target = merging.merge(requester, fields["into"])
+            warnings[:] = merge_warnings(unpaid, target)
             moved = [in_full(one.amount, one.currency) for one in transfers_from(requester) if one not in earlier]
             afterwards[:] = [
                 ("Money transferred", ", ".join(moved) or "none"),
@@ -251,6 +245,7 @@ class CustomerChanges(ScopedAdmin[Requester]):
                 title=f"Merge {requester} into {target}?",
                 facts=[("Merged", what_it_has(requester)), ("Into", what_it_has(target)), *afterwards],
                 effects=[MERGED_MONEY.format(requester), "This cannot be undone."],
+                warnings=warnings,
                 button="Merge them",
             )
 

@@ -20,7 +20,6 @@ from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.decimals import plain
-from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import (
     AmountField,
@@ -35,6 +34,7 @@ from operators.base.forms.confirmation import Confirmation
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
+from operators.customers.arrears import running_licenses, top_up_warnings
 from operators.customers.balances import VOID_NUMBER, check_promise
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
@@ -124,9 +124,8 @@ def top_up_confirmation(
 
 def charged_currencies(holder: Requester) -> list[str]:
     """Return the currencies in which the customer's running licences charge accesses."""
-    licenses = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE, access_currency__isnull=False)
-    running = licenses.exclude(expires_at__lte=timezone.now())
-    return sorted({currency for currency in running.values_list("access_currency", flat=True) if currency})
+    currencies = running_licenses(holder).values_list("access_currency", flat=True)
+    return sorted({currency for currency in currencies if currency})
 
 
 def form_class(
@@ -149,7 +148,7 @@ def build_form_confirmation(
     """Ask about what the filled-in form adds and records. `charged` are the currencies of the customer's licences."""
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
-    warnings = []
+    warnings = top_up_warnings(holder, unit) if wallet is None else []
     if charged and unit not in (ACCESS, *charged):
         warnings = [
             f"Licences of {holder} charge accesses in {', '.join(charged)}: credit in {unit} does not pay them."

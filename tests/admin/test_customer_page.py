@@ -205,6 +205,31 @@ def test_the_question_before_a_merge_says_what_is_transferred_and_the_balances_a
     assert not Requester.objects.exclude(merged_into=None).exists()
 
 
+@pytest.mark.parametrize(("merged", "into"), [("org_billed", "org_prepaid"), ("org_prepaid", "org_billed")])
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [
+        ("USD", "are billed afterwards today. From then on they are paid from credit of 0.00 USD, and denied once it"),
+        ("access", "are not counted today. From then on each spends one of 0 accesses, and they are denied once none"),
+        ("EUR", None),
+    ],
+)
+def test_the_question_before_a_merge_says_whose_accesses_credit_pays_from_then_on(
+    admin, api, account, merged, into, unit, said
+):
+    factories.license(account, "org_billed", per_access="0.125")
+    factories.requester(account, requester_id="org_prepaid")
+    api.post("/v1/wallets", {"requesterId": "org_prepaid", "unit": unit})
+    source = Requester.objects.get(requester_id=merged)
+    asked = admin.post(button(source, "merge"), {"into": into, "name": merged})
+    text = " ".join(strip_tags(asked.content.decode()).split())
+    assert "Merge them" in text
+    if said:
+        assert f"Accesses of org_billed {said}" in text
+    else:
+        assert "From then on" not in text
+
+
 def test_what_a_merged_customer_owes_is_on_the_page_of_the_one_that_it_was_merged_into(admin, api, account, acme):
     factories.license(account, "org_acme", price_amount=Decimal("12.5"), price_currency="EUR")
     whole = factories.requester(account, requester_id="org_whole", name="Whole")

@@ -1,6 +1,8 @@
+from datetime import timedelta
 from decimal import Decimal
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analytics.models import Grant, LedgerEntry, Payment, Statement, Wallet
@@ -148,6 +150,32 @@ def test_a_top_up_proposes_the_currency_that_licences_charge_and_warns_of_others
     asked = submit(admin, address, wallet="USD", amount="50", payment="recorded").content.decode()
     assert "charge accesses in EUR: credit in USD does not pay them." in asked
     assert not Grant.objects.exists()
+
+
+def test_the_first_top_up_of_a_customer_that_is_billed_afterwards_says_that_this_ends(admin, account):
+    held = factories.license(account, access_amount=Decimal("1.1"), access_currency="EUR")
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    ends = (
+        "Accesses of org_acme are billed afterwards today. From then on they are paid from its credit, and denied "
+        "once it is used up."
+    )
+    for payment in ("record", "gift"):
+        asked = submit(admin, address, wallet="EUR", amount="2", payment=payment)
+        assert ends in asked.content.decode()
+    assert "May go below 0 by" in asked.content.decode()
+    confirmed(admin, asked)
+    assert ends not in submit(admin, address, wallet="EUR", amount="2").content.decode()
+
+
+def test_a_licence_with_credit_of_its_own_is_not_billed_afterwards(admin, account):
+    held = factories.license(account, per_access="1.1")
+    factories.wallet(account, "USD", requester_id="org_acme", license_id=held.pk)
+    address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
+    for days, is_billed in ((-1, False), (1, True)):
+        now = timezone.now()
+        factories.license(account, per_access="2", starts_at=now - timedelta(days=9), expires_at=now + timedelta(days))
+        asked = submit(admin, address, wallet="USD", amount="2", payment="recorded").content.decode()
+        assert ("billed afterwards today" in asked) == is_billed
 
 
 def test_credit_that_was_added_by_mistake_is_taken_back_with_what_is_left_of_it(admin, api, wallet):

@@ -1,0 +1,56 @@
+"""Customers whose accesses no wallet pays yet, and what a top-up or a merge changes for them."""
+
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from analytics.models import Wallet
+from analytics.wallets.rows import as_of
+from analytics.wallets.units import ACCESS, in_units
+from licensing.access.charging.credits import license_key, paying_wallet
+from licensing.licenses.models import License, LicenseStatus
+from licensing.requesters.models import Requester
+
+BILLED = (
+    "Accesses of {} are billed afterwards today. From then on they are paid from {}, and denied once it is used up. "
+    "To bill further ones, use Set a quota on the wallet's page: May go below 0 by."
+)
+UNCOUNTED = (
+    "Accesses of {} are not counted today. From then on each spends one of {}, and they are denied once none is left."
+)
+
+
+def running_licenses(holder: Requester) -> QuerySet[License]:
+    active = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE)
+    return active.exclude(expires_at__lte=timezone.now())
+
+
+def unpaid_units(holder: Requester) -> list[tuple[Requester, str]]:
+    """Return the customer with each unit in which a running licence counts or charges accesses without a wallet."""
+    wallets = holder.wallets or ()
+    units = {
+        unit
+        for license_id, currency in running_licenses(holder).values_list("pk", "access_currency")
+        for unit in (ACCESS, currency)
+        if unit and paying_wallet(wallets, unit, license_key(license_id)) is None
+    }
+    return [(holder, unit) for unit in sorted(units)]
+
+
+def top_up_warnings(holder: Requester, unit: str) -> list[str]:
+    """Warn if the customer's first wallet in a currency ends its billing in arrears."""
+    if unit == ACCESS or (holder, unit) not in unpaid_units(holder):
+        return []
+    return [BILLED.format(holder, "its credit")]
+
+
+def merge_warnings(unpaid: Iterable[tuple[Requester, str]], target: Requester) -> list[str]:
+    """Warn of the units without a wallet before a merge (`unpaid_units`) in which the target has one afterwards."""
+    books = as_of(Wallet.objects.filter(requester=target, license=None), timezone.now())
+    left = {book.wallet.unit: in_units(book.wallet.available, book.wallet.unit) for book in books}
+    return [
+        UNCOUNTED.format(holder, left[unit]) if unit == ACCESS else BILLED.format(holder, f"credit of {left[unit]}")
+        for holder, unit in unpaid
+        if unit in left
+    ]
