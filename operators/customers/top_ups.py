@@ -44,6 +44,10 @@ PAYMENTS = [
     (GIFT, "a gift"),
 ]
 GIFT_TEXT = "Gift of credit"  # describes the credit note
+CHARGED_TOO = (
+    "each access spends one access and is charged, too. Once none is left, they are denied. If the accesses are paid "
+    "for, remove the licence's price per access first."
+)
 EFFECTS = ["The credit applies at once.", "A payment that is recorded is on this month's statement."]
 
 
@@ -149,10 +153,11 @@ def build_form_confirmation(
     unit = wallet.unit if wallet else fields["wallet"]
     added = in_units(fields["amount"], unit)
     warnings = top_up_warnings(holder, unit) if wallet is None else []
-    if charged and unit not in (ACCESS, *charged):
-        warnings = [
-            f"Licences of {holder} charge accesses in {', '.join(charged)}: credit in {unit} does not pay them."
-        ]
+    if wallet and wallet.license:
+        charged = [currency for currency in (wallet.license.access_currency,) if currency]
+    if charged and unit not in charged:
+        effect = CHARGED_TOO if unit == ACCESS else f"credit in {unit} does not pay them."
+        warnings = [f"Licences of {holder} charge accesses in {', '.join(charged)}: {effect}"]
     mend = "Void the payment, or the grant, to take it back."
     if is_gift_of_money(fields["payment"], unit):
         payment = f"A credit note of {added} is recorded, so that {holder} does not owe what it spends of the gift."

@@ -152,6 +152,24 @@ def test_a_top_up_proposes_the_currency_that_licences_charge_and_warns_of_others
     assert not Grant.objects.exists()
 
 
+def test_a_top_up_of_accesses_warns_of_licences_that_charge_each_of_them_too(admin, account):
+    held = factories.license(account, access_amount=Decimal("0.25"), access_currency="EUR")
+    factories.wallet(account, "access", requester_id="org_acme")
+    charged_too = "charge accesses in EUR: each access spends one access and is charged, too."
+    for requester, is_charged in ((held.requester, True), (factories.requester(account), False)):
+        address = reverse("admin:licensing_requester_top_up", args=[requester.pk])
+        asked = submit(admin, address, wallet="access", amount="500", price="25", currency="EUR").content.decode()
+        assert f"Add 500 accesses for {requester}?" in asked
+        assert (charged_too in asked) == is_charged
+    assert not Payment.objects.exists()
+    free = factories.license(account)
+    own = factories.wallet(account, "access", requester_id="org_acme", license_id=free.pk)["wallet"]
+    address = reverse("admin:analytics_wallet_top_up", args=[own])
+    asked = submit(admin, address, amount="500", price="25", currency="EUR").content.decode()
+    assert f"Add 500 accesses for {held.requester}?" in asked
+    assert charged_too not in asked
+
+
 def test_the_first_top_up_of_a_customer_that_is_billed_afterwards_says_that_this_ends(admin, account):
     held = factories.license(account, access_amount=Decimal("1.1"), access_currency="EUR")
     address = reverse("admin:licensing_requester_top_up", args=[held.requester_id])
