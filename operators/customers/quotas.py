@@ -16,10 +16,12 @@ from analytics.wallets import services
 from analytics.wallets.models import RefillPeriod
 from analytics.wallets.serializers import WalletSerializer
 from analytics.wallets.units import ACCESS, in_units
+from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.decimals import plain
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
+from licensing.access.charging.credits import license_key, paying_wallet
 from licensing.licenses.models import License, LicenseStatus
 from licensing.requesters.models import Requester
 from operators.base.fields import AmountField, CountField, choice_field, validate_fields
@@ -98,6 +100,27 @@ def unused_refills(requester: Requester, template: str, ending: License | None =
 
 def refill_in_words(wallet: Wallet) -> str:
     return f"{in_units(wallet.refill_amount or 0, wallet.unit)} each {wallet.refill_every}"
+
+
+def changed_quota(before: License | None, saved: License) -> list[str]:
+    """Say how many accesses a refill in money pays for, if a changed price per access changes that."""
+    if before is None or not before.access_amount or not may_open(Wallet):
+        return []
+    key = paying_wallet(saved.requester.wallets or (), before.access_currency or "", license_key(saved.pk))
+    wallet = None if key is None else Wallet.objects.filter(pk=ids.encode("wal", bytes.fromhex(key))).first()
+    if wallet is None or not wallet.refill_amount:
+        return []
+    quota, former = refill_in_words(wallet), int(wallet.refill_amount / before.access_amount)
+    if not saved.access_amount or saved.access_currency != wallet.unit:
+        return [f"The quota of {quota} was {in_units(former, ACCESS)}. It pays for none of this licence any more."]
+    accesses = int(wallet.refill_amount / saved.access_amount)
+    if accesses == former:
+        return []
+    kept = in_units(former * saved.access_amount, wallet.unit)
+    return [
+        f"The quota of {quota} was {in_units(former, ACCESS)} and is {accesses:,} from now on. To keep {former:,}, "
+        f"use Set a quota on the wallet's page: {kept}."
+    ]
 
 
 def link_to_terms(wallet: Wallet) -> SafeString | str:

@@ -26,7 +26,7 @@ from operators.base.fields import AmountField
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.times import time_in_words
-from operators.customers.quotas import Quota
+from operators.customers.quotas import Quota, changed_quota
 from operators.licenses.form import LicenseForm
 from operators.policies.linked_items import condition_values, known_rules
 
@@ -143,7 +143,7 @@ def license_confirmation(
 ) -> FormConfirmation | None:
     """Return what to ask, or None for nothing. `is_new`: saving creates the requester."""
     effects = describe_bookings(saved, known_entries) + describe_access_price(before, saved)
-    effects += describe_fee(before, saved)
+    effects += changed_quota(before, saved) + describe_fee(before, saved)
     if quota is not None:
         effects += quota.in_words()
     warnings = holder_warnings(before, saved) + type_warnings(before, saved)
@@ -196,6 +196,8 @@ def build_preview(account: Account, license_: License | None, submitted: QueryDi
     sentences.append(preview_coverage(drafted))
     sentences += preview_bookings(license_, drafted)
     sentences += describe_access_price(None, drafted)
+    if drafted.access_amount:
+        sentences += changed_quota(license_, drafted)
     if drafted.fee_amount is not None and drafted.fee_every in FeeEvery.values:
         sentences += preview_fee(license_, drafted)
     if quota is not None:

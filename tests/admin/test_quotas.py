@@ -2,6 +2,7 @@ from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from html import unescape
 
 import pytest
 from django.urls import reverse
@@ -96,6 +97,33 @@ def test_the_preview_and_the_confirmation_say_what_the_quota_does(admin, account
     asked = submit(admin, ADD, **sent)
     assert told in words(asked)
     assert "up to 0.04 USD can be owed" in words(asked)
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        (
+            {"access_amount": "0.03"},
+            "was 3 accesses and is 2 from now on. To keep 3, use Set a quota on the wallet's page: 0.09 USD.",
+        ),
+        ({"access_amount": "0.01"}, "was 3 accesses and is 6 from now on."),
+        ({"access_currency": "EUR"}, "was 3 accesses. It pays for none of this licence any more."),
+        ({"access_amount": "", "access_currency": ""}, "was 3 accesses. It pays for none of this licence any more."),
+        ({"tags": "news"}, None),
+    ],
+)
+def test_a_changed_price_per_access_says_what_becomes_of_the_quota(admin, issue, price, said):
+    held = issue(**THEN_CHARGED)
+    text = unescape(words(submit(admin, change_url(held), **price)))
+    assert (f"The quota of 0.06 USD each month {said}" in text) if said else ("The quota of" not in text)
+
+
+def test_the_preview_of_a_changed_price_per_access_says_what_becomes_of_the_quota(admin, issue):
+    held = issue(**THEN_CHARGED)
+    values = form_values(admin.get(change_url(held)).content.decode())
+    for amount, is_said in (("0.03", True), ("0.02", False), ("x", False)):
+        shown = admin.post(f"{PREVIEW}?license={held.pk}", {**values, "access_amount": amount})
+        assert ("was 3 accesses and is 2 from now on" in words(shown)) == is_said
 
 
 def test_invalid_quotas_are_named_and_left_out_of_the_preview(admin, account):
