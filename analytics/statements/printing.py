@@ -63,10 +63,23 @@ def print_statements(
     """Return a page with a sheet for each statement. `back` is the address that the page's link leads to."""
     title = f"{len(statements)} statements"
     if len(statements) == 1:
-        title = f"Statement {statements[0].month:%Y-%m}, {statements[0].currency}"
+        title = statement_title(statements[0])
     sheets = [render_to_string("analytics/statement_sheet.html", printed(one, most)) for one in statements]
     context = {"title": title, "sheets": sheets, "back": back, "back_title": back_title}
     return render(request, "analytics/statement.html", context)
+
+
+def statement_title(statement: Statement) -> str:
+    """Return a title that tells statements apart: browsers propose it as the name of the PDF."""
+    unit = "accesses" if statement.is_quota else statement.currency
+    requester = statement.requester
+    if requester is None:
+        holder = "no customer"
+    elif statement.requester_name:
+        holder = f"{statement.requester_name} ({requester.requester_id})"
+    else:
+        holder = requester.requester_id
+    return f"Statement {statement.month:%Y-%m}, {unit}, {holder}"
 
 
 def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
@@ -79,6 +92,7 @@ def printed(statement: Statement, most: int = MOST_LINES) -> dict[str, object]:
     figures = ("opening", "licenses", "usage", "adjustments", "total", "closing")
     return {
         "statement": statement,
+        "title": statement_title(statement),
         "lines": [shown_line(line) for line in lines],
         "more": max(0, statement.lines - most),
         **{name: in_places(getattr(statement, name), statement.currency) for name in figures},

@@ -12,6 +12,7 @@ from time import process_time, sleep, thread_time
 from typing import TypeVar
 
 from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Field, Serializer
@@ -88,7 +89,7 @@ def export(
     first = head + next(content, b"")
     media = f"{FORMATS[file_format]}; charset=utf-8"
     response = StreamingHttpResponse(chain([first], content), content_type=media, headers=reading.headers)
-    response["Content-Disposition"] = f'attachment; filename="{name}.{file_format}"'
+    response["Content-Disposition"] = content_disposition_header(True, f"{name}.{file_format}")
     response["Vary"] = "Accept"
     return response
 

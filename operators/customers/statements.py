@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Count, QuerySet, Window
+from django.db.models.functions import Coalesce, Lower
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -14,6 +15,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.text import get_valid_filename
 from rest_framework.request import Request
 from unfold.decorators import action, display
 
@@ -51,6 +53,7 @@ from operators.customers.balances import totals_in_words
 
 MAX_DIGITS = 6  # of a page's number
 BACK = "Back to the admin"
+BY_NAME = Lower(Coalesce("requester__name", "requester__requester_id"))
 MOST_SHEETS = 200  # statements that are printed at once
 
 
@@ -70,6 +73,14 @@ class CreditFilter(OptionsFilter[Statement]):
 
     def apply_option(self, queryset: QuerySet[Statement], value: str) -> QuerySet[Statement]:
         return queryset.filter(credit_expired__gt=0).exclude(currency=ACCESS)
+
+
+def by_customer(statement: Statement) -> tuple[Any, ...]:
+    """Sort by the customer's name, currency and month; entries without a customer last."""
+    requester = statement.requester
+    name = str(requester).casefold()
+    holder = (requester is None, name, statement.account_id, statement.requester_id)
+    return (*holder, statement.currency, statement.month)
 
 
 class StatementPaginator(BoundedPaginator):
@@ -132,7 +143,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     total_of = "closing balances"
     newest_booking_first = False
     changelist_class = StatementChangeList
-    sortable_by = ("month_text", "opening_balance", "turnover", "closing_balance")
+    sortable_by = ("month_text", "holder", "opening_balance", "turnover", "closing_balance")
     actions_list = ("print_items", "export_items")
     filtered_actions = ("/print-all/", "/export/")
     actions_detail = ("print_page", "export_lines")
@@ -204,7 +215,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     @heavy
     @action(description="Print", icon="print", permissions=["view"], url_path="print-all")
     def print_items(self, request: HttpRequest) -> HttpResponse:
-        """Print the listed statements, each on a sheet of its own."""
+        """Print the listed statements by customer, each on a sheet of its own."""
         listed = f"{list_url(Statement)}?{request.GET.urlencode()}"
         try:
             statements = list(self.get_changelist_instance(request).queryset[: MOST_SHEETS + 1])
@@ -214,13 +225,14 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
             problem = f"1 to {MOST_SHEETS} statements can be printed at once. Filter the list, for example by month."
             self.message_user(request, problem, messages.WARNING)
             return redirect(listed)
-        return print_statements(request, statements, listed, BACK)
+        return print_statements(request, sorted(statements, key=by_customer), listed, BACK)
 
     @heavy
     @action(description="Export", icon="download", permissions=["view"], url_path="lines")
     def export_lines(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         statement = self.require_object(request, object_id)
-        name = f"statement-{statement.month:%Y-%m}-{statement.currency}"
+        customer = statement.requester.requester_id if statement.requester else "no-customer"
+        name = get_valid_filename(f"statement-{statement.month:%Y-%m}-{statement.currency}-{customer}")
         reading = Reading(may_lag=False)
         return export(Request(request), "csv", name, COLUMNS, balanced_chunks(statement), reading, has_bom=True)
 
@@ -230,7 +242,7 @@ class StatementAdmin(TotalledList[Statement], CustomerSearch[Statement], ListExp
     def month_text(self, statement: Statement) -> str:
         return f"{statement.month:%Y-%m}"
 
-    @display(description="Customer", empty_value="of no customer")
+    @display(description="Customer", ordering=BY_NAME, empty_value="of no customer")
     def holder(self, statement: Statement) -> str | None:
         requester = statement.requester
         return (statement.requester_name or requester.requester_id) if requester else None

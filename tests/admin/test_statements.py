@@ -175,7 +175,57 @@ def test_the_listed_statements_are_printed_at_once_each_on_a_sheet(admin, accoun
     assert admin.get(f"{PRINT_ALL}?o=x").status_code == 302
 
 
-@pytest.mark.parametrize("order", ["", "&o=3", "&o=-5"])
+def test_all_sheets_of_a_customer_are_together_and_each_page_can_be_told_apart(admin, account):
+    alpha, beta = (factories.requester(account, requester_id=name) for name in ("org_2", "org_1"))
+    Requester.objects.filter(pk=alpha.pk).update(name="älpha & Co")
+    Requester.objects.filter(pk=beta.pk).update(name="Beta")
+    unnamed = factories.requester(account, requester_id="carol")
+    for customer, currency, created in (
+        (alpha, "USD", JANUARY),
+        (beta, "EUR", JANUARY),
+        (unnamed, "EUR", JANUARY),
+        (None, "EUR", JANUARY),
+        (beta, "USD", JANUARY),
+        (beta, "EUR", FEBRUARY),
+    ):
+        ledger.add(account, "1", created=created, requester=customer, currency=currency)
+    html = html_of(admin, PRINT_ALL)
+    assert [unescape(title) for title in re.findall('<p class="statement-running-head">(.*?)</p>', html)] == [
+        "Statement 2026-01, EUR, Beta (org_1)",
+        "Statement 2026-02, EUR, Beta (org_1)",
+        "Statement 2026-01, USD, Beta (org_1)",
+        "Statement 2026-01, EUR, carol",
+        "Statement 2026-01, USD, älpha & Co (org_2)",
+        "Statement 2026-01, EUR, no customer",
+    ]
+
+
+def test_the_files_of_a_statement_are_named_by_its_customer(admin, account):
+    for own_id in ("org", 'Müller/"x" 1', None):
+        customer = own_id and factories.requester(account, requester_id=own_id)
+        ledger.add(account, "1", created=JANUARY, requester=customer, currency="EUR")
+    names = set()
+    for one in Statement.objects.all():
+        html = html_of(admin, reverse(PRINT, args=[one.pk]))
+        titles = re.findall(r'<title>(.*?)</title>|running-head">(.*?)</p>', html)
+        assert titles[0][0] == titles[1][1]
+        reply = admin.get(reverse("admin:analytics_statement_export_lines", args=[one.pk]))
+        names.add(reply["Content-Disposition"])
+    assert names == {
+        'attachment; filename="statement-2026-01-EUR-org.csv"',
+        "attachment; filename*=utf-8''statement-2026-01-EUR-M%C3%BCllerx_1.csv",
+        'attachment; filename="statement-2026-01-EUR-no-customer.csv"',
+    }
+
+
+def test_the_list_is_sorted_by_customer(admin, account):
+    for own_id in ("b", "C", "a"):
+        ledger.add(account, "1", created=JANUARY, requester=factories.requester(account, requester_id=own_id))
+    listed = admin.get(f"{LIST}?o=1").context["cl"].result_list
+    assert [one.requester.requester_id for one in listed] == ["a", "b", "C"]
+
+
+@pytest.mark.parametrize("order", ["", "&o=3", "&o=-5", "&o=-1"])
 def test_one_query_adds_up_open_months_for_a_page_and_the_number_of_all(admin, account, monkeypatch, order):
     for number in range(3):
         ledger.add(account, str(number + 1), created=JANUARY, requester=ledger.requester(account, f"org_{number}"))
