@@ -1,6 +1,6 @@
 """Payments: the list, a form that records one, and a button that voids it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -22,6 +22,7 @@ from analytics.wallets.services import void_grant
 from kit.values.currencies import in_full
 from operators.base.exporting import ListExport
 from operators.base.fields import AmountField, CurrencyField, Values, choice_field, text_field
+from operators.base.figures.recent import filled_in
 from operators.base.filters import BookedInFilter, LocalDateTimeFilter, OptionsFilter, RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
 from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
@@ -35,6 +36,7 @@ from operators.base.rights import right
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
+from operators.base.typed_numbers import editable_amount
 from operators.customers.balances import (
     LIST_FILTERS,
     RECEIVED,
@@ -52,6 +54,20 @@ from operators.customers.balances import (
 from operators.customers.void_form import VoidForm, VoidWithCreditForm, void_effects
 
 KINDS = [(PaymentKind.PAYMENT.value, "a payment: the customer paid"), (PaymentKind.PAYOUT.value, "a payout: you paid")]
+
+CORRECTED = "corrected"  # the parameter that names the void payment whose fields the form has
+
+
+def corrected_fields(payment: Payment) -> dict[str, object]:
+    """Return initial values of a payment's form, without its number, which the void payment keeps."""
+    return {
+        "account": payment.account_id,
+        "requester_own_id": payment.requester.requester_id,
+        "kind": payment.kind,
+        "amount": editable_amount(payment.amount),
+        "currency": payment.currency,
+        "received_at": payment.received_at,
+    }
 
 
 class PaymentForm(ServiceForm):
@@ -122,7 +138,7 @@ class PaymentAdmin(
     has_own_numbers = True
     total_of = "payments, less payouts and without void ones"
     actions_list = ("payout", "export_items")
-    actions_detail = ("void",)
+    actions_detail = ("void", "record_correctly")
     export_name = "payments"
     filtered_actions = ("/export/", "/payout/")
     export_serializer = PaymentSerializer
@@ -183,8 +199,10 @@ class PaymentAdmin(
         fields = {"kind": PaymentKind.PAYOUT.value, LIST_FILTERS: request.GET.urlencode()}
         return redirect(f"{reverse('admin:analytics_payment_add')}?{urlencode(fields)}")
 
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, str | list[str]]:
-        """Fill in the customer whose payments were listed."""
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Fill in the payment to correct, or the customer whose payments were listed."""
+        if CORRECTED in request.GET:
+            return corrected_fields(self.require_object(request, request.GET[CORRECTED]))
         initial = super().get_changeform_initial_data(request)
         customer = customer_of_list(request)
         if customer is None:
@@ -192,7 +210,14 @@ class PaymentAdmin(
         return {**payment_fields(customer, is_payout=initial.get("kind") == PaymentKind.PAYOUT), **initial}
 
     def hidden_actions(self, payment: Payment) -> list[str]:
-        return [] if payment.voided_at is None else ["void"]
+        if payment.voided_at is None:
+            return ["record_correctly"]
+        return ["void", "record_correctly"] if payment.is_transfer or payment.grant_id else ["void"]
+
+    @action(description="Record it correctly", icon="payments", permissions=["voiding"], url_path="record-correctly")
+    def record_correctly(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        payment = self.require_object(request, object_id)
+        return filled_in("admin:analytics_payment_add", payment, {CORRECTED: str(payment.pk)})
 
     has_voiding_permission = right("analytics.add_payment")
 

@@ -1,5 +1,5 @@
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -19,6 +19,7 @@ from tests.admin.markup import words_of
 
 ADD = reverse("admin:analytics_wallet_add")
 PAY = reverse("admin:analytics_payment_add")
+RECORD_AGAIN = "Record it correctly"
 
 
 def act(client, made, action, **fields):
@@ -264,11 +265,13 @@ def test_a_void_payment_for_accesses_returns_no_money_that_a_merge_moved(admin, 
     assert top_up(admin, customer, wallet="EUR", amount="50").status_code == 302
     assert top_up(admin, customer, wallet="access", amount="9", price="5", currency="EUR").status_code == 302
     api.post("/v1/requesters/org_x/merge", {"into": "org_y"})
-    button = reverse("admin:analytics_payment_void", args=[Payment.objects.exclude(grant=None).get().pk])
+    payment = Payment.objects.exclude(grant=None).get()
+    button = reverse("admin:analytics_payment_void", args=[payment.pk])
     page = html_of(admin, button)
     assert "org_y has them since the merge." in page
     assert "transferred" not in page
     assert submit(admin, button, reason="Returned").status_code == 302
+    assert RECORD_AGAIN not in html_of(admin, change_url(payment))
     owed = BalanceChange.objects.values_list("requester__requester_id").annotate(Sum("owed"))
     assert sorted(owed.filter(currency="EUR")) == [("org_x", 0), ("org_y", -50)]
 
@@ -282,6 +285,7 @@ def test_the_halves_of_a_transfer_are_void_together_and_cannot_be_forged(admin, 
     button = reverse("admin:analytics_payment_void", args=[payment.pk])
     assert "The other half is void, too." in admin.get(button).content.decode()
     assert submit(admin, button, reason="Undone").status_code == 302
+    assert RECORD_AGAIN not in html_of(admin, change_url(payment))
     assert not Payment.objects.filter(reverses=None, voided_at=None, requester=target).exists()
     assert Payment.objects.get(pk=payout.pk).voided_at is not None
     forged = {"requesterId": "org_y", "amount": 1, "currency": "EUR", "externalId": payout.pk}
@@ -304,6 +308,29 @@ def test_an_operator_voids_a_payment_once(admin, account):
     received = f"{payment.received_at:%Y-%m-%d}"
     for row in (f"<td>{received}</td><td>Payment</td>", f"Void of the payment of {received}: Typing error", "-500.00"):
         assert row in printed
+
+
+@pytest.mark.parametrize("kind", ["payment", "payout"])
+def test_a_void_payment_is_recorded_correctly_in_a_form_that_begins_with_it(admin, account, kind):
+    received = datetime(2026, 3, 5, 14, 30, tzinfo=UTC)
+    payment = factories.payment(account, "1250.5", kind=kind, external_id="bank-1", received_at=received)
+    button = reverse("admin:analytics_payment_record_correctly", args=[payment.pk])
+    assert button not in html_of(admin, change_url(payment))
+    void_payment(payment, "Typing error")
+    assert RECORD_AGAIN in html_of(admin, change_url(payment))
+    values = form_values(admin.get(button, follow=True).text)
+    named = {name: values[name][0] for name in ("requester_own_id", "kind", "amount", "currency", "external_id")}
+    assert named == {
+        "requester_own_id": payment.requester.requester_id,
+        "kind": kind,
+        "amount": "1250.5",
+        "currency": "USD",
+        "external_id": "",
+    }
+    assert (values["received_at_0"], values["received_at_1"]) == (["2026-03-05"], ["14:30:00"])
+    assert confirmed(admin, submit(admin, admin.get(button).url, amount="1205.50")).status_code == 302
+    again = Payment.objects.get(voided_at=None, reverses=None)
+    assert (again.amount, again.received_at, again.kind) == (Decimal("1205.50"), received, kind)
 
 
 def test_two_operators_who_book_the_same_at_once_are_told_of_each_other(admin, sign_in, staff, account, customer):
