@@ -28,7 +28,8 @@ from operators.base.rights import right
 from operators.base.scope import listed_account_id, request_scope
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind, offered_account_ids
 from operators.customers.quotas import Quota
-from operators.licenses.effects import build_preview, known_types, types_in_policies
+from operators.licenses.effects import known_types, types_in_policies
+from operators.licenses.preview import build_preview
 
 TEMPLATE_PARAMETER = "template"  # name in the form's query
 USUAL_CURRENCY = "USD"  # of a form that is for no account yet
