@@ -1,5 +1,6 @@
 """The form of an adjustment, and what its confirmation says."""
 
+from decimal import Decimal
 from typing import ClassVar
 
 from django import forms
@@ -96,13 +97,17 @@ def owed_in_words(saved: LedgerEntry) -> list[str]:
     """Say what a charge or a refund does to the customer's statement, which counts it when it is booked."""
     if saved.requester is None:
         return []
-    change = "more" if saved.amount > 0 else "less"
-    month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
-    amount = in_full(abs(saved.amount), saved.currency)
     return [
-        f"{saved.requester} owes {amount} {change} on the statement of {month}.",
+        statement_in_words(saved, saved.amount),
         balance_afterwards(balance_in(saved.requester, saved.currency), saved.currency),
     ]
+
+
+def statement_in_words(saved: LedgerEntry, amount: Decimal) -> str:
+    """Say what an amount that is booked with the entry does to the customer's statement."""
+    change = "more" if amount > 0 else "less"
+    month = f"{saved.account.months.month_of(saved.created):%Y-%m}"
+    return f"{saved.requester} owes {in_full(abs(amount), saved.currency)} {change} on the statement of {month}."
 
 
 def debts_of_merged_ones(saved: LedgerEntry) -> list[SafeString]:

@@ -20,6 +20,7 @@ from licensing.requesters.models import Requester
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.times import time_in_words
+from operators.customers.adjustment_form import statement_in_words
 from operators.customers.quotas import Quota, changed_quota
 from operators.policies.linked_items import condition_values, known_rules
 
@@ -72,7 +73,9 @@ def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
     """Describe the ledger entries of a save; `known_entries` are the ids of earlier ones."""
     sentences = []
     totals: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for entry in LedgerEntry.objects.filter(license=saved).exclude(pk__in=known_entries).order_by("pk"):
+    booked = LedgerEntry.objects.filter(license=saved).exclude(pk__in=known_entries).order_by("pk")
+    entries = list(booked.select_related("account", "requester"))
+    for entry in entries:
         end = ", which takes back what was booked." if entry.amount < 0 else "."
         sentences.append(
             f"{in_full(entry.amount, entry.currency)} is booked {describe_moment(entry.occurred_at)}{end}"
@@ -81,9 +84,26 @@ def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
     if len(sentences) > len(totals):
         sums = " and ".join(in_full(total, currency) for currency, total in sorted(totals.items()))
         sentences.append(f"Together {sums}.")
+    for entry in {entry.currency: entry for entry in entries}.values():
+        if total := totals[entry.currency]:
+            sentences.append(statement_in_words(entry, total))
+    sentences += earlier_revenue(entries)
     if sentences:
         sentences.append("Entries cannot be changed. Correct a mistake with another entry.")
     return sentences
+
+
+def earlier_revenue(entries: Iterable[LedgerEntry]) -> list[str]:
+    """Say which months before that of the statement have another revenue."""
+    earlier = set()
+    for entry in entries:
+        month_of = entry.account.months.month_of
+        month = month_of(entry.occurred_at)
+        if month < month_of(entry.created):
+            earlier.add(f"{month:%Y-%m}")
+    if not earlier:
+        return []
+    return [f"Revenue of {', '.join(sorted(earlier))} changes: it counts at the times above."]
 
 
 def describe_moment(moment: datetime) -> str:

@@ -172,6 +172,20 @@ def test_the_confirmation_of_another_type_shows_its_revenue(admin, account, chec
     assert sorted(entry.amount for entry in LedgerEntry.objects.all()) == [-100, 100, 100]
 
 
+def test_a_changed_price_says_on_which_statement_it_counts_and_which_revenue_changes(admin, account, clock):
+    january = clock.now - timedelta(days=50)
+    held = factories.license(account, price_amount=Decimal(100), price_currency="USD", starts_at=january)
+    html = submit(admin, change_url(held), price_amount="28").content.decode()
+    assert f"{held.requester} owes 72.00 USD less on the statement of 2026-03." in html
+    assert "Revenue of 2026-01 changes: it counts at the times above." in html
+    html = submit(admin, change_url(held), license_type="editorial").content.decode()
+    assert "-100.00 USD is booked" in html
+    assert "on the statement of" not in html  # nothing is owed for it
+    now = submit(admin, ADD, account=account.pk, **SOLD).content.decode()
+    assert "owes 100.00 USD more on the statement of 2026-03." in now
+    assert "Revenue of" not in now
+
+
 def test_licence_types_are_suggested_and_checked_against_policies(admin, account, check, other_account, sign_in):
     factories.license(account, license_type="editorial")
     html = admin.get(ADD).content.decode()
