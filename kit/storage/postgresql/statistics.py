@@ -19,8 +19,9 @@ def gather_first_statistics(*written: type[models.Model], rows: int) -> None:
 
 
 def gather_if_none(table: str) -> None:
+    """Gather the statistics of a table that has none (-1), or those of an empty one."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples < 0 FROM pg_class WHERE oid = %s::regclass", [table])
+        cursor.execute("SELECT reltuples <= 0 FROM pg_class WHERE oid = %s::regclass", [table])
         [has_none] = cursor.fetchone()
         if has_none:
             cursor.execute(f'ANALYZE (SKIP_LOCKED) "{table}"')
