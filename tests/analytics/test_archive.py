@@ -89,7 +89,7 @@ def test_a_log_imported_into_an_archived_month_is_archived_too(account, other_ac
     record_all(some_events(other_account, 50, BEGIN, 40, seed=1))
     publisher(account)
     now = timezone.now()
-    past = month_start(now) - timedelta(days=3)
+    past = month_start(month_start(now) - timedelta(days=1)) - timedelta(days=3)  # not last month: it may be open yet
     lines = [combined(past + timedelta(minutes=n), "/premium/1", "GPTBot/1.0") for n in range(20)]
     import_log(written(tmp_path / "one.log", lines[:10]))
     update_archive(now)
