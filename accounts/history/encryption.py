@@ -1,4 +1,4 @@
-"""Texts about customers, encrypted with the keys of all whom they name. Erasing one of the keys erases the text."""
+"""Encrypt texts with the keys of all customers that they name. Without one of the keys, nobody can read the text."""
 
 from collections.abc import Sequence
 from functools import lru_cache

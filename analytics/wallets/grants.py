@@ -125,7 +125,7 @@ class Book:
 
     @property
     def balance_to_move(self) -> Decimal:
-        """What a merge moves of the balance. Money below 0 is a debt, which stays with the customer that owes it."""
+        """The part of the balance that a merge moves. Money below 0 stays behind: the former customer owes it."""
         return self.wallet.balance if self.wallet.unit == ACCESS else max(self.wallet.balance, ZERO)
 
     def hand_over(self, now: datetime) -> Decimal:

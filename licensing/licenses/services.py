@@ -71,6 +71,11 @@ def with_state(licenses: QuerySet[License]) -> QuerySet[Any]:
     return licenses.annotate(derived_status=state)
 
 
+def active_licenses(licenses: QuerySet[License], now: datetime) -> QuerySet[License]:
+    """Return the licences whose `License.state` is `active` at the time."""
+    return licenses.filter(status=LicenseStatus.ACTIVE).exclude(expires_at__lte=now)
+
+
 @transaction.atomic
 def issue_license(account_id: str, license_fields: Validated) -> License:
     """Issue a licence for `requester_id` (the publisher's own id), creating the requester if needed.

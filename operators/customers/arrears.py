@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from analytics.models import Wallet
 from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS, in_units
 from licensing.access.charging.credits import license_key, paying_wallet
-from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 
 BILLED = (
@@ -21,17 +21,13 @@ UNCOUNTED = (
 )
 
 
-def running_licenses(holder: Requester) -> QuerySet[License]:
-    active = License.objects.filter(requester=holder, status=LicenseStatus.ACTIVE)
-    return active.exclude(expires_at__lte=timezone.now())
-
-
 def unpaid_units(holder: Requester) -> list[tuple[Requester, str]]:
     """Return the customer with each unit in which a running licence counts or charges accesses without a wallet."""
     wallets = holder.wallets or ()
+    licenses = active_licenses(License.objects.filter(requester=holder), timezone.now())
     units = {
         unit
-        for license_id, currency in running_licenses(holder).values_list("pk", "access_currency")
+        for license_id, currency in licenses.values_list("pk", "access_currency")
         for unit in (ACCESS, currency)
         if unit and paying_wallet(wallets, unit, license_key(license_id)) is None
     }

@@ -22,7 +22,8 @@ from analytics.wallets.rows import as_of
 from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full
-from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee_text
 from operators.base.forms.confirmed_form import promised_at
@@ -232,8 +233,7 @@ def customer_of_list(request: HttpRequest) -> Requester | None:
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:
     """Return the open balance and the number of running licences, without those that there are not."""
-    running = License.objects.filter(requester=requester, status=LicenseStatus.ACTIVE)
-    running_count = running.exclude(expires_at__lte=now).count()
+    running_count = active_licenses(License.objects.filter(requester=requester), now).count()
     facts = [("Balance", owed(requester)), ("Running licences", f"{running_count:,}" if running_count else "")]
     return [(name, value) for name, value in facts if value]
 

@@ -18,7 +18,8 @@ from analytics.rates.conversion import EURO, Rates
 from analytics.wallets.units import in_units
 from kit.values.decimals import render_amount
 from kit.values.timestamps import render_timestamp
-from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.filters import OptionsFilter, as_unit
 from operators.base.lists.change_list import BoundedChangeList, BoundedPaginator
@@ -142,8 +143,7 @@ def comparable_amounts(sums: Iterable[Mapping[str, Any]], name: str) -> tuple[di
 def list_figures(numbers: Sequence[int]) -> dict[int, ListFigures]:
     """Return the figures of customers, in three queries."""
     figures = {number: ListFigures() for number in numbers}
-    running = License.objects.filter(requester__in=numbers, status=LicenseStatus.ACTIVE)
-    running = running.exclude(expires_at__lte=timezone.now())
+    running = active_licenses(License.objects.filter(requester__in=numbers), timezone.now())
     for number, license_type in running.order_by().values_list("requester_id", "license_type").distinct():
         figures[number].licence_types.add(license_type)
     for row in sums_of(BalanceChange.objects.filter(requester__in=numbers)).order_by("currency"):

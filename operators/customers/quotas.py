@@ -22,7 +22,8 @@ from kit.values.decimals import plain
 from kit.values.json_values import Validated
 from kit.values.timestamps import render_timestamp
 from licensing.access.charging.credits import license_key, paying_wallet
-from licensing.licenses.models import License, LicenseStatus
+from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.fields import AmountField, CountField, choice_field, validate_fields
 from operators.base.links import may_open, text_link, viewer
@@ -89,8 +90,7 @@ def unused_refills(requester: Requester, template: str, ending: License | None =
     """
     if not requester.wallets or not may_open(Wallet):
         return []
-    others = License.objects.filter(requester=requester.pk, status=LicenseStatus.ACTIVE)
-    others = others.exclude(expires_at__lte=timezone.now())
+    others = active_licenses(License.objects.filter(requester=requester.pk), timezone.now())
     if ending is not None:
         others = others.exclude(pk=ending.pk)
     is_used = Exists(others.filter(pk=OuterRef("license"))) | Q(Exists(others), license=None)

@@ -20,6 +20,8 @@ from kit.storage.reading import stored_now
 from kit.values import ids
 from kit.values.currencies import in_full
 from kit.values.decimals import plain
+from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.fields import (
     AmountField,
@@ -34,7 +36,7 @@ from operators.base.forms.confirmation import Confirmation
 from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
-from operators.customers.arrears import running_licenses, top_up_warnings
+from operators.customers.arrears import top_up_warnings
 from operators.customers.balances import VOID_NUMBER, check_promise
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
@@ -128,8 +130,8 @@ def top_up_confirmation(
 
 def charged_currencies(holder: Requester) -> list[str]:
     """Return the currencies in which the customer's running licences charge accesses."""
-    currencies = running_licenses(holder).values_list("access_currency", flat=True)
-    return sorted({currency for currency in currencies if currency})
+    licenses = active_licenses(License.objects.filter(requester=holder), timezone.now())
+    return sorted({currency for currency in licenses.values_list("access_currency", flat=True) if currency})
 
 
 def form_class(

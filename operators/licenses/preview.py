@@ -1,7 +1,6 @@
-"""What the form of a licence says while it is filled in."""
+"""The preview beside the form of a licence."""
 
 from copy import copy
-from datetime import datetime
 from decimal import Decimal
 
 from django.http import QueryDict
@@ -75,9 +74,10 @@ def unreadable_amounts(form: LicenseForm) -> list[str]:
 def preview_fee(license_: License | None, drafted: License) -> list[str]:
     """Describe from when the fee is charged, and how many periods of a new licence are charged now."""
     fee = f"The fee of {fee_text(drafted)} is charged in advance"
-    if license_ is not None and license_.next_fee_at and has_ended(drafted, license_.next_fee_at):
-        return ["No further fee is charged. What was charged in advance stays: refund it at the fee."]
     if license_ is not None:
+        end, next_fee_at = drafted.expires_at, license_.next_fee_at
+        if end is not None and next_fee_at is not None and end <= next_fee_at:
+            return ["No further fee is charged. What was charged in advance stays: refund it at the fee."]
         return [f"{fee}, from the next period."]
     planned = copy(drafted)
     planned.updated = now = timezone.now()
@@ -88,10 +88,6 @@ def preview_fee(license_: License | None, drafted: License) -> list[str]:
         total = sum((entry.amount for entry in due), Decimal(0))
         sentences.append(f"{len(due)} fees are due: {in_full(total, due[0].currency)} are booked now.")
     return sentences
-
-
-def has_ended(license_: License, moment: datetime) -> bool:
-    return license_.expires_at is not None and license_.expires_at <= moment
 
 
 def draft_license(account: Account, license_: License | None, form: LicenseForm) -> License:

@@ -25,7 +25,7 @@ def execute(*statements):
 
 @pytest.fixture
 def api():
-    """An account in tables whose statistics nobody has gathered. Autovacuum leaves them alone."""
+    """A client whose tables have no statistics. Autovacuum is off for them."""
     execute(*(f"ALTER TABLE {table} SET (autovacuum_enabled = false)" for table in TABLES))
     execute(f"TRUNCATE {', '.join(TABLES)} CASCADE")
     yield ApiClient(factories.key_text(factories.account()))

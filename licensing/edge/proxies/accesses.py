@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Access(StrEnum):
-    """How a proxy treats a page. The strictest treatment comes first.
+    """How a proxy treats a page, the strictest way first.
 
     - CLOSED: the service is asked about everybody. Refused while it is down.
     - ASK: the service is asked about everybody. Stays open while it is down.
