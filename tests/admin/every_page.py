@@ -30,7 +30,8 @@ LEAD_ELSEWHERE = (
     "licensing_license_renew", "licensing_license_duplicate", "analytics_accessevent_again", "switch_account",
     *(f"licensing_license_{action}" for action in ("refund", "adjust")),
     *(f"analytics_{model}_{action}" for model in ("accessevent", "ledgerentry") for action in ("refund", "adjust")),
-    "logout", "accounts_apikey_find", "analytics_payment_payout",
+    "logout", "accounts_apikey_find",
+    "analytics_payment_payout", "analytics_payment_record_correctly",
 )  # fmt: skip
 # Pages of something unfinished: an unsaved form, an uploaded file, a change under way.
 UNDER_WAY = (
