@@ -6,4 +6,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import openapi, registrations, system_checks  # noqa: F401, PLC0415 - registers them
+        from accounts import openapi, registrations  # noqa: F401, PLC0415 - registers them

@@ -17,8 +17,8 @@ from analytics.payments.examples import PAYMENT
 from analytics.payments.serializers import PaymentSerializer
 from analytics.wallets.examples import GRANT, WALLET
 from analytics.wallets.models import Grant, GrantKind, Wallet
-from analytics.wallets.rows import grants_as_of
 from analytics.wallets.serializers import GrantSerializer, WalletSerializer
+from analytics.wallets.stored_books import grants_as_of
 from analytics.wallets.upkeep import follow_zone, settle_wallets
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import admin_settings, database_settings, openapi_settings
+from config import admin_settings, database_settings
+from config.openapi import settings as openapi_settings
 from config.server_settings import *  # noqa: F403 - each of its names is a setting
 from config.server_settings import HEAVY_THREADS, THREADS
 from kit.environ import env, env_bool, env_choice, env_hosts, env_int, env_list, env_parsed, env_seconds, env_url

@@ -16,7 +16,7 @@ from django.db.models import Case, F, Q, QuerySet, Sum, When
 from analytics.models import EntryType, LedgerEntry
 from analytics.wallets.models import GrantKind, WalletEntry, WalletEntryType
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import lock_book, save_book
+from analytics.wallets.stored_books import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values import ids

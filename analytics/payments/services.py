@@ -13,7 +13,7 @@ from analytics.models.entries import BalanceChange
 from analytics.payments.models import TRANSFER_NOTE, Payment, PaymentKind, is_payment_id
 from analytics.wallets.holders import lock_requester
 from analytics.wallets.models import Grant
-from analytics.wallets.rows import grants_as_of
+from analytics.wallets.stored_books import grants_as_of
 from kit.http.errors import AlreadyExists, ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values.json_values import Validated

@@ -4,9 +4,9 @@ from datetime import datetime
 from decimal import Decimal
 
 from accounts.auditing import audit
-from analytics.wallets.grants import Book
+from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import lock_book, save_book
+from analytics.wallets.stored_books import lock_book, save_book
 from kit.http.errors import ValidationFailed
 from kit.storage.reading import stored_now
 from kit.values.decimals import LARGEST, plain

@@ -13,11 +13,11 @@ from accounts.auditing import audit
 from accounts.models import Account
 from accounts.plans import epochs
 from analytics.payments.services import record_payment
-from analytics.wallets.grants import Book, period_after
+from analytics.wallets.book import Book, period_after
 from analytics.wallets.holders import check_identity, find_license, lock_requester
 from analytics.wallets.models import Grant, GrantKind, Wallet
 from analytics.wallets.moving import current_wallet
-from analytics.wallets.rows import grants_as_of, lock_book, save_book
+from analytics.wallets.stored_books import grants_as_of, lock_book, save_book
 from analytics.wallets.units import ACCESS, in_units
 from kit.http.errors import AlreadyExists, InUse, ValidationFailed
 from kit.storage.reading import stored_now

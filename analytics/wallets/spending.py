@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from analytics.recording.spending_sql import Spend
 from analytics.wallets.events import next_notice, record_news
 from analytics.wallets.models import Wallet, WalletEntry, WalletEntryType
-from analytics.wallets.rows import open_books, save_book
+from analytics.wallets.stored_books import open_books, save_book
 from kit.storage import clocks
 from kit.values import ids
 from kit.values.decimals import from_millionths, plain, to_millionths

@@ -11,9 +11,9 @@ from django.db import transaction
 
 from accounts.models import Account
 from analytics.ledger.due import Failures, store_due
-from analytics.wallets.grants import Book
+from analytics.wallets.book import Book
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import lock_book, open_books, save_book
+from analytics.wallets.stored_books import lock_book, open_books, save_book
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
 from kit.values.calendar import add_months

@@ -21,7 +21,6 @@ from accounts.viewsets import AccountViewSet
 from analytics.ledger.filters import UNIT
 from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet, WalletEntry
-from analytics.wallets.rows import as_of, grants_as_of, settle
 from analytics.wallets.serializers import (
     CreditAccessSerializer,
     GrantSerializer,
@@ -30,6 +29,7 @@ from analytics.wallets.serializers import (
     WalletSerializer,
     with_prices,
 )
+from analytics.wallets.stored_books import as_of, grants_as_of, settle
 from analytics.wallets.units import ACCESS
 from kit.http.errors import InvalidRequest, NotFound
 from kit.rest.filters import ORDER, Operand, OperatorFilterSet, identifier, text, timestamp

@@ -1,1 +1,1 @@
-"""Parts of the commands `migrate` and `start`: replaced migrations, and turns of processes."""
+"""Parts of the commands `migrate` and `start`: what is pending, replaced migrations, and turns of processes."""

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import Error, connection
 
 from accounts.limits.limiter import limiter
-from config import schema
+from config.migrating.pending import pending_migrations
 from kit.http.bodies import Scope, Send
 from kit.http.headers import valid_request_id
 from kit.http.rendering import render_json
@@ -29,7 +29,7 @@ def readiness() -> Report:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-        if schema.pending_migrations():
+        if pending_migrations():
             return readiness_with("migrations_pending")
         if is_read_only():
             return readiness_with("read_only")

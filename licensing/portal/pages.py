@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from analytics.ledger.due import book_due
 from analytics.models import Statement, Wallet
 from analytics.statements.printing import print_statements
-from analytics.wallets.rows import as_of
+from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import in_units
 from kit.http.content_security import content_security_policy
 from kit.values import ids

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.utils import timezone
 
 from analytics.models import Wallet
-from analytics.wallets.rows import as_of
+from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import ACCESS, in_units
 from licensing.access.charging.credits import license_key, paying_wallet
 from licensing.licenses.models import License

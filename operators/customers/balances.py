@@ -18,7 +18,7 @@ from analytics.ledger.due import book_due
 from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
 from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import as_of
+from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import TotalField
 from kit.values.currencies import in_full

@@ -19,7 +19,7 @@ from unfold.decorators import action, display
 from analytics.ledger.due import book_due
 from analytics.models import AccessEvent, LedgerEntry, Payment, Statement, Wallet
 from analytics.usage.subject_usage import last_decision_at
-from analytics.wallets.rows import as_of
+from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import in_units
 from kit.rest.export import Row
 from licensing.licenses.models import License

@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from analytics.wallets.models import Grant, Wallet
-from analytics.wallets.rows import grants_as_of
 from analytics.wallets.services import void_grant
+from analytics.wallets.stored_books import grants_as_of
 from analytics.wallets.units import in_units
 from operators.base.fields import Values, choice_field
 from operators.base.forms.confirmation import Confirmation

@@ -13,8 +13,8 @@ from analytics.models import Payment
 from analytics.payments.services import record_payment
 from analytics.wallets import services
 from analytics.wallets.models import Grant, GrantKind, Wallet
-from analytics.wallets.rows import as_of
 from analytics.wallets.serializers import GrantSerializer
+from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import ACCESS, UNITS, in_units
 from kit.storage.reading import stored_now
 from kit.values import ids

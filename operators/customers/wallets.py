@@ -13,9 +13,9 @@ from unfold.decorators import display
 
 from analytics.models import Wallet, WalletEntry
 from analytics.wallets import services
-from analytics.wallets.burn_down import BurnDown, burn_down
-from analytics.wallets.rows import as_of, grants_as_of, lock_book, settle
+from analytics.wallets.forecast import Forecast, forecast
 from analytics.wallets.serializers import WalletChangeSerializer, WalletSerializer
+from analytics.wallets.stored_books import as_of, grants_as_of, lock_book, settle
 from analytics.wallets.units import ACCESS, in_units
 from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
@@ -58,7 +58,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
     autocomplete_fields = ("account",)
     suggested: ClassVar = {"requester_own_id": SuggestionKind.REQUESTER, "of_license": SuggestionKind.LICENSE}
     actions_detail = ("top_up", "change_terms", "take_back")
-    change_form_outer_before_template = "operators/customers/burn_down.html"
+    change_form_outer_before_template = "operators/customers/wallet_forecast.html"
 
     @property
     def media(self) -> Media:
@@ -74,7 +74,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: Wallet | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)
-        return context if obj is None else {**context, "burn_down": self.figures(obj)}
+        return context if obj is None else {**context, "forecast": self.figures(obj)}
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Wallet | None:
         """Return the wallet as it is now."""
@@ -85,7 +85,7 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         return wallet
 
     def figures(self, wallet: Wallet) -> dict[str, object]:
-        shown = burn_down(wallet, timezone.now())
+        shown = forecast(wallet, timezone.now())
         return {
             "left": what_is_left(wallet),
             "told": in_words(shown, wallet),
@@ -196,7 +196,7 @@ def overdraft_left(wallet: Wallet) -> str:
     return f", {in_units(overdraft, wallet.unit)} of it below 0" if overdraft else ""
 
 
-def in_words(shown: BurnDown, wallet: Wallet) -> str:
+def in_words(shown: Forecast, wallet: Wallet) -> str:
     """Say when the balance ends."""
     if not shown.spent_daily:
         return "Nothing was spent in the last 30 days."
@@ -212,7 +212,7 @@ def in_words(shown: BurnDown, wallet: Wallet) -> str:
     return f"At {pace} a day it ends on {shown.ends:%Y-%m-%d} ({wallet.account.time_zone})."
 
 
-def balance_chart(shown: BurnDown) -> Chart | None:
+def balance_chart(shown: Forecast) -> Chart | None:
     """Draw the balance of each day, and behind it the projection."""
     if not any(balance for _, balance in shown.balances):
         return None

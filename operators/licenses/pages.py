@@ -16,7 +16,7 @@ from unfold.decorators import display
 from accounts.models import Account
 from analytics.ledger.refunds import Charge
 from analytics.models import LedgerEntry, Wallet
-from analytics.wallets.rows import as_of
+from analytics.wallets.stored_books import as_of
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License, LicenseStatus
 from licensing.licenses.serializers import STATES

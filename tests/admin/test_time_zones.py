@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Account, StaffTimeZone
 from analytics.models import AccessEvent, Wallet
-from analytics.wallets.burn_down import burn_down
+from analytics.wallets.forecast import forecast
 from analytics.windows import USAGE
 from licensing.content.models import Content
 from licensing.licenses.models import License
@@ -202,10 +202,10 @@ def test_a_wallets_days_are_the_accounts_for_every_operator(account, clock):
     wallet = Wallet.objects.get(pk=factories.wallet(account, amount="10")["wallet"])
     now = datetime(2026, 3, 5, 12, tzinfo=UTC)
     with timezone.override(KATHMANDU):
-        balances = burn_down(wallet, now).balances
+        balances = forecast(wallet, now).balances
     assert balances == [(date(2026, 3, day), 10) for day in (3, 4, 5)]
     wallet.account.time_zone = KATHMANDU
-    assert burn_down(wallet, now).balances == [(date(2026, 3, day), 10) for day in (4, 5)]
+    assert forecast(wallet, now).balances == [(date(2026, 3, day), 10) for day in (4, 5)]
 
 
 def test_the_last_30_days_of_a_customer_are_the_accounts(admin, account, clock):

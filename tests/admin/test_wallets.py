@@ -10,7 +10,7 @@ from django.utils.html import strip_tags
 
 from analytics.models import BalanceChange, Grant, LedgerEntry, Payment, Statement, Wallet
 from analytics.payments.services import move_prepayment, void_payment
-from analytics.wallets.burn_down import burn_down
+from analytics.wallets.forecast import forecast
 from licensing.requesters.models import Requester
 from operators.base.links import change_url, list_url
 from tests import factories
@@ -161,7 +161,7 @@ def test_the_projected_end_follows_from_the_spending(api, account, clock):
         clock.now += timedelta(days=1)
         api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})
     made.refresh_from_db()
-    shown = burn_down(made, timezone.now())
+    shown = forecast(made, timezone.now())
     balances = [balance for _, balance in shown.balances]
     assert balances == [Decimal(text) for text in ("1", "0.95", "0.9", "0.85", "0.8", "0.75")]
     assert shown.spent_daily == Decimal("0.25") / 6

@@ -10,8 +10,9 @@ from django.test import Client, override_settings
 
 from accounts.limits.redis_servers import RedisAddress, find_fault_in
 from accounts.models import PepperFingerprint
-from config import copying, schema
+from config import copying
 from config.management.commands.serve import check_database, check_redis, fault_of_database
+from config.migrating.pending import required_migrations
 from kit.storage import outage_causes
 from kit.telemetry.logs import passwords_in
 from tests import factories
@@ -23,7 +24,7 @@ OTHER = sha256(b"another pepper").digest()
 
 def test_a_database_must_be_migrated_and_whole():
     assert fault_of_database() is None
-    last = max(name for app, name in schema.required_migrations() if app == "accounts")
+    last = max(name for app, name in required_migrations() if app == "accounts")
     MigrationRecorder(connection).record_unapplied("accounts", last)
     expected = f"The database lacks the migration accounts.{last}. Run `manage.py migrate` first."
     assert fault_of_database() == expected

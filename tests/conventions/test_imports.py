@@ -30,10 +30,7 @@ ROOMS_OF_ACCOUNTS = [
     ["accounts.keys.views", "accounts.auditing.views", "accounts.limits"],
     ["accounts.plans.usage", "accounts.webhooks"],
     ["accounts.plans.views"],
-    [
-        "accounts.management", "accounts.models", "accounts.openapi", "accounts.registrations",
-        "accounts.system_checks", "accounts.urls",
-    ],
+    ["accounts.management", "accounts.models", "accounts.openapi", "accounts.registrations", "accounts.urls"],
     ["accounts.apps"],
 ]  # fmt: skip
 # The sections of the admin, likewise.

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.plans.services import update_account
 from analytics.models import Wallet
-from analytics.wallets.grants import occurrence, period_after
+from analytics.wallets.book import occurrence, period_after
 from kit.values.calendar import Months, add_days, add_months, months_until, zone_named
 from kit.values.time_zones import zone_names
 from licensing.licenses.models import License

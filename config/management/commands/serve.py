@@ -16,7 +16,8 @@ from uvicorn.config import STARTUP_FAILURE
 from accounts.keys import pepper
 from accounts.limits.limiter import Limiter
 from analytics.archive.system_checks import archive_can_be_read
-from config import copying, schema
+from config import copying
+from config.migrating.pending import pending_migrations
 from config.server.connections import allow_connections
 from config.server.stopping import StoppingServer
 from config.server.workers import Workers
@@ -123,7 +124,7 @@ def fault_of_database() -> str | None:
             "with pool_mode=transaction. Set DATABASE_POOLING=transaction, or pool_mode=session for this database, or "
             "connect to PostgreSQL directly (docs/guides/deployment.md, Connection poolers)."
         )
-    lacking = schema.pending_migrations()
+    lacking = pending_migrations()
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         return f"The database lacks the migration {lacking[0]}{more}. Run `manage.py migrate` first."

@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand
 from accounts.models import Account
 from config.first_operator import describe_first_operator, first_operator
 from config.management.commands.serve import check_free
+from config.migrating.pending import pending_migrations, required_migrations
 from config.migrating.turns import turn_to_change
-from config.schema import pending_migrations, required_migrations
 
 ACCOUNT = ".venv/bin/python manage.py create_account NAME"
 KEY = ".venv/bin/python manage.py create_api_key --account ID --name NAME --type secret"

@@ -76,7 +76,7 @@ SPECTACULAR: dict[str, object] = {
         "kit.openapi.deprecations.mark_deprecated",
         "accounts.openapi.add_webhooks",
         "kit.openapi.open_replies.open_replies",
-        "config.openapi_descriptions.describe",
+        "config.openapi.descriptions.describe",
     ],
     "SERVERS": [{"url": "/", "description": "The service that this document came from."}],
 }

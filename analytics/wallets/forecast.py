@@ -14,7 +14,7 @@ DAYS = 30
 DAY = timedelta(days=1)
 
 
-class BurnDown(Struct, frozen=True):
+class Forecast(Struct, frozen=True):
     """The balance at the end of each day; `spent_daily` is the average, `ends` None if nothing is spent.
 
     The projection ignores future refills and grants.
@@ -26,7 +26,7 @@ class BurnDown(Struct, frozen=True):
     ends: date | None
 
 
-def burn_down(wallet: Wallet, now: datetime) -> BurnDown:
+def forecast(wallet: Wallet, now: datetime) -> Forecast:
     """Return the last 30 days of a wallet in its account's zone, as of now, and a projection. Two queries."""
     zone = wallet.account.zone
     today = now.astimezone(zone).date()
@@ -47,7 +47,7 @@ def burn_down(wallet: Wallet, now: datetime) -> BurnDown:
     projected = [
         (today + number * DAY, max(wallet.balance - number * daily, wallet.floor)) for number in range(1, DAYS + 1)
     ]
-    return BurnDown(
+    return Forecast(
         balances=balances[::-1],
         projected=projected if daily and wallet.available else [],
         spent_daily=daily,

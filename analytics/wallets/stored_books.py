@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from analytics.wallets.book import Book
 from analytics.wallets.events import next_notice, record_news
-from analytics.wallets.grants import Book
 from analytics.wallets.models import Grant, Wallet, WalletEntry
 from kit.storage.reading import stored_now
 from kit.storage.sqlite_turns import turn_to_write
