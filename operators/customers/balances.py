@@ -21,7 +21,7 @@ from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.stored_books import as_of
 from analytics.wallets.units import ACCESS, in_units
 from kit.values.amounts import TotalField
-from kit.values.currencies import in_full
+from kit.values.currencies import in_full, round_to_minor_unit
 from licensing.licenses.models import License
 from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
@@ -38,6 +38,9 @@ MAX_FEES = 5  # shown, the nearest first
 MEND_OF_OTHER_DEBT = (
     "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
     "that is owed, for the customer that owes it."
+)
+CREDIT_LACKING = (
+    "Credit stays {0} below 0. Once this is saved, add as much of it as was paid by Top up: paid, recorded already."
 )
 VOID_NUMBER = "That payment is void: enter another number, such as this one with -2."
 LIST_FILTERS, MAX_DIGITS = "_changelist_filters", 18  # the parameter by which Django passes on a list's filters
@@ -171,11 +174,21 @@ def latest_change(booking: Payment | LedgerEntry) -> SafeString:
     return format_html("{} by {} {}", what, change.actor_name or change.actor_type, shown_time(change.created))
 
 
-def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payment if nothing was owed in its currency, but in another, or by a customer that was merged."""
-    if balance + payment.amount > 0:
+def fraction_warnings(payment: Payment) -> list[str]:
+    """Warn of an amount that no bank transfers."""
+    if payment.amount == round_to_minor_unit(payment.amount, payment.currency):
         return []
+    rounded = in_full(round_to_minor_unit(payment.amount, payment.currency), payment.currency)
+    return [f"No bank transfers {in_full(payment.amount, payment.currency)}. Rounded it is {rounded}."]
+
+
+def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
+    """Warn of credit that stays below 0, of money owed only in another currency, and of a merged customer's debt."""
     payer = payment.requester
+    if balance + payment.amount > 0:
+        wallets = Wallet.objects.filter(requester=payer.current, unit=payment.currency)
+        lacking = [-book.wallet.balance for book in as_of(wallets, timezone.now()) if book.wallet.balance < 0]
+        return [CREDIT_LACKING.format(in_full(sum(lacking, Decimal(0)), payment.currency))] if lacking else []
     debts = [(payer, debt, code) for code, debt in open_balances(payer)] + merged_balances(payer)
     owed = [f"{debtor} owes {in_full(debt, code)}" for debtor, debt, code in debts if debt > 0]
     if not owed:

@@ -46,6 +46,7 @@ from operators.customers.balances import (
     booking_in_words,
     check_promise,
     customer_of_list,
+    fraction_warnings,
     latest_change,
     payment_fields,
     payment_warnings,
@@ -180,6 +181,7 @@ class PaymentAdmin(
         is_payout = saved.kind == PaymentKind.PAYOUT
         amount = in_full(saved.amount, saved.currency)
         balance = balance_in(saved.requester, saved.currency)
+        warnings = payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance)
         return FormConfirmation(
             title=f"Record {amount} {'paid out to' if is_payout else 'from'} {saved.requester}?",
             facts=[("Account", str(saved.account)), ("Received", shown_time(saved.received_at))],
@@ -190,7 +192,7 @@ class PaymentAdmin(
                 "A recorded payment cannot be changed, but it can be voided.",
             ],
             button="Record it",
-            warnings=payout_warnings(saved, balance) if is_payout else payment_warnings(saved, balance),
+            warnings=[*fraction_warnings(saved), *warnings],
             promised_at=saved.created,
         )
 

@@ -21,15 +21,16 @@ from operators.base.fields import Values, validate_fields
 from operators.base.figures.charts import CHART_FILES, Chart, Column, Row
 from operators.base.filters import RelatedFilter, UnitFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action
+from operators.base.forms.confirmed_form import ConfirmedFormAdmin, FormConfirmation
 from operators.base.links import change_url, link_to
-from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import EmptyState
 from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import shown_time
+from operators.customers.arrears import opening_warning
 from operators.customers.quotas import count_here
 from operators.customers.taking_back import open_grants, taking_back
-from operators.customers.top_ups import top_up_confirmation
+from operators.customers.top_ups import top_up_confirmation, unit_name
 from operators.customers.wallet_forms import Terms, WalletForm, initial_terms, terms_in_body
 
 MAX_ENTRIES = 20
@@ -37,7 +38,7 @@ MINOR = Decimal("0.01")
 
 
 @admin.register(Wallet)
-class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[Wallet]):
+class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ConfirmedFormAdmin[Wallet]):
     empty_state = EmptyState("A wallet holds what a customer paid for in advance: a quota of accesses, or money.")
     list_display = ("requester", "counts", "left", "refilled", "account")
     list_select_related = ("account", "requester", "license")
@@ -71,6 +72,18 @@ class WalletAdmin(CustomerSearch[Wallet], SuggestingAdmin[Wallet], ServiceAdmin[
         checked = {**validate_fields(WalletSerializer(), body), "id": fields["id"]}
         count_here(fields["account"].pk, checked)
         return services.create_wallet(fields["account"].pk, checked)
+
+    def confirmation(self, request: HttpRequest, before: Wallet | None, saved: Wallet) -> FormConfirmation | None:
+        warning = opening_warning(saved)
+        if warning is None:
+            return None
+        return FormConfirmation(
+            title=f"Open a wallet for {saved.requester}?",
+            facts=[("Account", str(saved.account)), ("Counts", unit_name(saved.unit))],
+            effects=["Top up, on the customer's page, opens the wallet with its first credit."],
+            button="Open it",
+            warnings=[warning],
+        )
 
     def form_context(self, request: HttpRequest, form: ModelForm, obj: Wallet | None) -> dict[str, object]:
         context = super().form_context(request, form, obj)

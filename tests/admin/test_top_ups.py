@@ -211,3 +211,20 @@ def test_credit_that_was_added_by_mistake_is_taken_back_with_what_is_left_of_it(
     submit(admin, address, grant=Grant.objects.exclude(pk=gift.pk).get().pk)
     assert admin.get(address)["Location"] == change_url(wallet)
     assert "Nothing is left that could be taken back." in admin.get(change_url(wallet)).content.decode()
+
+
+def test_opening_a_wallet_says_that_it_ends_billing_afterwards(admin, account):
+    held = factories.license(account, access_amount=Decimal("1.1"), access_currency="EUR")
+    given = {"account": account.pk, "requester_own_id": "org_acme"}
+    address = reverse("admin:analytics_wallet_add")
+    for unit, overdraft, warning in (
+        ("EUR", "20", "billed afterwards today. From then on they are paid from credit of 20.00 EUR, and denied once"),
+        ("access", "", "not counted today. From then on each spends one of 0 accesses, and they are denied once none"),
+    ):
+        asked = submit(admin, address, **given, own_unit=unit, overdraft=overdraft)
+        assert f"Accesses of org_acme are {warning}" in asked.content.decode()
+        assert not Wallet.objects.filter(unit=unit).exists()
+        assert confirmed(admin, asked).status_code == 302
+    assert submit(admin, address, **given, own_unit="EUR", of_license=held.pk).status_code == 302  # it has one already
+    assert submit(admin, address, **given, own_unit="USD").status_code == 302
+    assert Wallet.objects.count() == 4

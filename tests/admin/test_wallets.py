@@ -44,7 +44,7 @@ def test_voiding_a_payment_takes_back_the_credit_that_it_paid_for(admin, api, cu
 
 def test_an_operator_opens_a_quota_that_comes_each_month(admin, account, customer):
     terms = {"own_unit": "USD", "refill_amount": "200", "refill_every": "month", "overdraft": "50"}
-    submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
+    confirmed(admin, submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms))
     made = Wallet.objects.get()
     assert (made.balance, made.floor, made.refill_every) == (200, -50, "month")
     assert "250.00 USD left, 50.00 USD of it below 0" in admin.get(change_url(made)).content.decode()
@@ -66,7 +66,7 @@ def test_an_operator_opens_a_wallet_of_accesses_and_invalid_ones_are_refused(adm
     assert not Wallet.objects.exists()
 
     terms = {"own_unit": "access", "low_percent": "10"}
-    reply = submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms)
+    reply = confirmed(admin, submit(admin, ADD, account=account.pk, requester_own_id="org_acme", **terms))
     assert reply.status_code == 302, reply.content.decode()
     made = Wallet.objects.get()
     assert (made.requester, made.unit, made.balance) == (customer, "access", 0)
@@ -138,6 +138,32 @@ def test_an_operator_records_a_payment_once(admin, account, customer):
     for amount in ("12.50", "1.25"):
         again = submit(admin, PAY, **{**fields, "amount": amount}, external_id="inv-1", confirmed="1")
         assert "That payment is void" in again.content.decode()
+
+
+def test_a_payment_that_no_bank_transfers_is_asked_about(admin, account, customer):
+    given = {"account": account.pk, "requester_own_id": "org_acme"}
+    for amount, currency, question in (
+        ("1234.5", "JPY", "No bank transfers 1,234.5 JPY. Rounded it is 1,234 JPY."),
+        ("10.0050", "EUR", "No bank transfers 10.005 EUR. Rounded it is 10.00 EUR."),
+        ("10.05", "EUR", None),
+    ):
+        asked = submit(admin, PAY, **given, amount=amount, currency=currency).content.decode()
+        assert f"from {customer}?" in asked
+        assert ("No bank transfers" in asked) == (question is not None)
+        assert question is None or question in asked
+
+
+def test_a_payment_says_that_credit_stays_below_0(admin, account, api):
+    item = factories.content(account, policy_id=factories.policy(account).pk)
+    factories.license(account, per_access="20")
+    factories.wallet(account, "USD", 5, requester_id="org_acme", floor=Decimal(-50))
+    given = {"account": account.pk, "requester_own_id": "org_acme", "amount": "20", "currency": "USD"}
+    for expected in (False, True):
+        if expected:
+            assert api.post("/v1/access/check", {"contentId": item.pk, "requester": "org_acme"})["allowed"]
+        asked = submit(admin, PAY, **given).content.decode()
+        assert "Record 20.00 USD from org_acme?" in asked
+        assert ("Credit stays 15.00 USD below 0." in asked) == expected
 
 
 def test_a_payment_of_an_unknown_customer_says_where_to_add_it(admin, account):
