@@ -1,6 +1,7 @@
 """Plan limits: fixed windows counted atomically, in Redis across all processes or otherwise in this process.
 
-Each request counts against its limits, shows them in headers, and is refused beyond them with a 429.
+Each request counts against its limits, shows them in headers (accounts.limits.windows), and is refused beyond them
+with a 429.
 """
 
 import time

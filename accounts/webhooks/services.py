@@ -103,7 +103,7 @@ def update_endpoint(endpoint: WebhookEndpoint, fields: Mapping[str, object]) -> 
         after["headers"] = "changed"  # the log records that they changed, but not the values, which are secret
     change = audit.build_change("webhook_endpoint.updated", locked, before, after)
     if change is None:
-        return lock_endpoint(endpoint)
+        return lock_endpoint(endpoint)  # as stored: `locked` has the fields
     locked.updated = timezone.now()
     locked.save()
     if locked.status == EndpointStatus.DISABLED:

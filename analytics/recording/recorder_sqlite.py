@@ -20,7 +20,7 @@ from analytics.recording.naming import name_on_sqlite
 from analytics.recording.outcomes import Outcome
 from analytics.recording.spending_sql import COVERS
 from analytics.recording.statement import BASE, COUNT, EVENT_COLUMNS, LEDGER_COLUMNS, RATE_LIMIT_EXCEEDED
-from analytics.rollups.upserts import DECISION, ENTRY, EVERY_PART, REVENUE, USAGE, FirstParts
+from analytics.rollups.definitions import DECISION, ENTRY, EVERY_PART, REVENUE, USAGE, FirstParts
 from analytics.wallets.models import WalletEntryType
 from kit.storage.loading import Parameter
 from kit.values.decimals import plain_millionths

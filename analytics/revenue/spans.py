@@ -14,8 +14,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from analytics.models.usage import MONTHS
 from analytics.rates.conversion import PRECISION
+from analytics.rollups.definitions import Parameter, accounts_condition, adapt
 from analytics.rollups.roll_up import PENDING_REVENUE
-from analytics.rollups.upserts import Parameter, accounts_condition, adapt
 from analytics.windows import DAY, midnight
 
 Group = tuple[date, str]  # day and currency

@@ -19,8 +19,8 @@ from django.db.models import Model
 from analytics.models import ContentRevenue, LedgerEntry, RequesterRevenue, TierRevenue
 from analytics.rates.conversion import PRECISION
 from analytics.revenue.spans import LONG, WEIGHT_PLACES, Group, RevenueSpan, Weights, candidates, round_weight
+from analytics.rollups.definitions import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_REVENUE
-from analytics.rollups.upserts import REVENUE_KEYS, Parameter, accounts_condition, adapt, prepare
 from analytics.usage.time_zone_buckets import sums_of_parts
 from analytics.windows import DAY, Window, midnight
 from kit.rest.resources import referred_model

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from analytics.rollups.definitions import DECISION, ENTRY, USAGE, Rollup, dates, month_number
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, PENDING_REVENUE, PENDING_USAGE
-from analytics.rollups.upserts import DECISION, ENTRY, USAGE, Rollup, dates, month_number
 from kit.storage.loading import Parameter
 
 
 @dataclass(frozen=True)
-class Difference:
+class DifferenceQuery:
     """`select` returns a row per differing key, with the amount to add to each of `values`."""
 
     rollup: str  # table name
@@ -43,10 +43,10 @@ if HAS_PENDING_ROWS:
     )
 
 
-def find_differences(
+def difference_query(
     rollup: Rollup, account: Parameter, begin: datetime, end: datetime, purged: datetime | None = None
-) -> Difference:
-    """Return the differences of a month or, of a yearly rollup, of a year.
+) -> DifferenceQuery:
+    """Return the query for the differences of a month or, of a yearly rollup, of a year.
 
     If decisions before `purged` are deleted, only those of later months of the year, and in `sums` only of new keys.
     """
@@ -55,28 +55,40 @@ def find_differences(
     since = begin
     if purged is not None and purged > begin:
         since = purged
-        # A purged month keeps the row's own total, from which later months are counted.
-        for number, column in enumerate(rollup.running, 1):
-            if number < purged.month:
-                stored[column] = "0"
-            elif purged.month > 1:
-                stored[column] = f"{rollup.running[purged.month - 2]} - {column}"
-        for column, _ in rollup.sums:
-            stored[column] = "0"
-            sums[column] = f"CASE WHEN max(is_stored) = 1 THEN 0 ELSE sum({column}) END"
+        stored |= stored_since_purge(rollup, purged)
+        sums |= {column: f"CASE WHEN max(is_stored) = 1 THEN 0 ELSE sum({column}) END" for column, _ in rollup.sums}
     sources = ENTRY_ROWS
     if rollup in USAGE:
         sources = DECISION_ROWS
     date = rollup.keys[0]
-    keys = ", ".join(rollup.keys)
-    recorded = rollup.totals(f"({' UNION ALL '.join(sources)}) recorded")
-    select = f"""SELECT {keys}, {", ".join(f"{sums[column]} AS {column}" for column in rollup.values)} FROM (
-      SELECT {keys}, {", ".join(rollup.values)}, 0 AS is_stored FROM ({recorded}) totals
-      UNION ALL SELECT {keys}, {", ".join(stored.values())}, 1 FROM {rollup.table}
-      WHERE account_id = %s AND {date} >= %s AND {date} < %s) both_sides
-    GROUP BY {keys} HAVING {" OR ".join(f"{sums[column]} <> 0" for column in rollup.values)}"""  # noqa: S608
+    keys, values = ", ".join(rollup.keys), ", ".join(rollup.values)
+    totals = rollup.totals(f"({' UNION ALL '.join(sources)}) recorded")
+    recorded_rows = f"SELECT {keys}, {values}, 0 AS is_stored FROM ({totals}) totals"  # noqa: S608
+    stored_rows = (
+        f"SELECT {keys}, {', '.join(stored.values())}, 1 FROM {rollup.table}"  # noqa: S608
+        f" WHERE account_id = %s AND {date} >= %s AND {date} < %s"
+    )
+    added = ", ".join(f"{sums[column]} AS {column}" for column in rollup.values)
+    differs = " OR ".join(f"{sums[column]} <> 0" for column in rollup.values)
+    select = f"""SELECT {keys}, {added} FROM ({recorded_rows} UNION ALL {stored_rows}) both_sides
+    GROUP BY {keys} HAVING {differs}"""  # noqa: S608
     parameters = (*(account, since, end) * len(sources), account, as_key(date, begin), as_key(date, end))
-    return Difference(rollup.table, rollup.keys, rollup.values, select, parameters)
+    return DifferenceQuery(rollup.table, rollup.keys, rollup.values, select, parameters)
+
+
+def stored_since_purge(rollup: Rollup, purged: datetime) -> dict[str, str]:
+    """Return what to subtract for each stored column if decisions of earlier months are deleted.
+
+    A running total counts from the last purged month on, which keeps its own: with January to March purged, April's
+    is `march - april`.
+    """
+    stored = {column: "0" for column, _ in rollup.sums}
+    for number, column in enumerate(rollup.running, 1):
+        if number < purged.month:
+            stored[column] = "0"
+        elif purged.month > 1:
+            stored[column] = f"{rollup.running[purged.month - 2]} - {column}"
+    return stored
 
 
 def as_key(column: str, moment: datetime) -> Parameter:

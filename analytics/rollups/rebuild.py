@@ -16,8 +16,8 @@ from django.db.models import Min, Model
 
 from analytics import models
 from analytics.events.retention import exclusive_maintenance, recorded_since
-from analytics.rollups.drift import Difference, find_differences
-from analytics.rollups.upserts import REVENUE, USAGE, adapt, month_number
+from analytics.rollups.definitions import REVENUE, USAGE, adapt, month_number
+from analytics.rollups.drift import DifferenceQuery, difference_query
 from analytics.windows import YEARS, bucket_after, floor
 from kit.storage.by_database import by_database
 from kit.storage.loading import Parameter, prepare
@@ -63,30 +63,30 @@ def rebuild(
     return differing
 
 
-def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
+def steps(account: str, since: datetime | None, purged: datetime | None) -> Iterator[tuple[str, DifferenceQuery]]:
     key = prepare(models.HourlyUsage, "account_id", account)
     remaining = months(account, since)
     month = next(remaining, None)
     while month is not None:
         for rollup in (*USAGE, *REVENUE):
             if not rollup.is_yearly and (rollup in REVENUE or not purged or month >= purged):
-                yield f"{month:%Y-%m}", find_differences(rollup, key, month, bucket_after(month, "month"))
+                yield f"{month:%Y-%m}", difference_query(rollup, key, month, bucket_after(month, "month"))
         next_month = next(remaining, None)
         if next_month is None or next_month.year > month.year:
             yield from yearly_steps(key, month.year, purged)
         month = next_month
 
 
-def yearly_steps(key: Parameter, year: int, purged: datetime | None) -> Iterator[tuple[str, Difference]]:
+def yearly_steps(key: Parameter, year: int, purged: datetime | None) -> Iterator[tuple[str, DifferenceQuery]]:
     begin = datetime(year, 1, 1, tzinfo=UTC)
     end = datetime(year + 1, 1, 1, tzinfo=UTC)
     for rollup in (*USAGE, *REVENUE):
         if not rollup.is_yearly:
             continue
         if rollup in REVENUE:
-            yield f"{year}", find_differences(rollup, key, begin, end)
+            yield f"{year}", difference_query(rollup, key, begin, end)
         elif not purged or end > purged:
-            yield f"{year}", find_differences(rollup, key, begin, end, purged)
+            yield f"{year}", difference_query(rollup, key, begin, end, purged)
 
 
 def months(account: str, since: datetime | None) -> Iterator[datetime]:
@@ -138,7 +138,7 @@ def in_memory(cursor: CursorWrapper) -> Iterator[None]:
         yield
 
 
-def correct_rollup(difference: Difference, account: str, apply: bool) -> int:
+def correct_rollup(difference: DifferenceQuery, account: str, apply: bool) -> int:
     """Find the differing rows, correct them if `apply`, and return their number."""
     key = prepare(models.HourlyUsage, "account_id", account)
     with connection.cursor() as cursor:
@@ -159,7 +159,7 @@ def correct_rollup(difference: Difference, account: str, apply: bool) -> int:
     return rows
 
 
-def addition_sql(difference: Difference) -> str:
+def addition_sql(difference: DifferenceQuery) -> str:
     """Return SQL that adds a range of differences. It commutes with concurrent recording."""
     key = ", ".join(["account_id", *difference.keys])
     columns = ", ".join([*difference.keys, *difference.values])

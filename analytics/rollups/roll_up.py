@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 from django.db import connection, transaction
 
-from analytics.rollups.upserts import DATES, REVENUE, USAGE, FirstParts, dates
+from analytics.rollups.definitions import DATES, REVENUE, USAGE, FirstParts, dates
 
 LOCK = 7_202_611_042  # an arbitrary advisory lock number
 BATCH_ROWS = 4_000  # rows per transaction

@@ -27,8 +27,8 @@ from analytics.models import (
     WalletEntry,
 )
 from analytics.models.entries import Side, moved_into
+from analytics.rollups.definitions import adapt
 from analytics.rollups.rebuild import steps
-from analytics.rollups.upserts import adapt
 from analytics.wallets.events import next_notice
 from analytics.wallets.models import WalletEntryType
 from analytics.wallets.units import ACCESS

@@ -12,7 +12,7 @@ from django.db.models import Min
 from accounts.models import Account
 from analytics.ledger.due import FAILURES, book_due, check_usable
 from analytics.models import ClosedLine, Entry, StatementBook, WalletEntry
-from analytics.rollups.upserts import adapt, prepare
+from analytics.rollups.definitions import adapt, prepare
 from analytics.statements.sql_views import LINE_COLUMNS, STATEMENT_COLUMNS
 from kit.storage.clocks import watch
 from kit.storage.reading import committed_until, stored_now

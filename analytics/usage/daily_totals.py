@@ -8,8 +8,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from analytics.rollups.definitions import accounts_condition, adapt
 from analytics.rollups.roll_up import HOURS
-from analytics.rollups.upserts import accounts_condition, adapt
 from analytics.windows import DAY, floor, midnight
 from kit.storage.replica import reading_connection
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from analytics.events.retention import horizon
 from analytics.models import AccessEvent
 from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.definitions import adapt, month_number
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, HOURS, USAGE_LISTS
-from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.subject_usage import ARRAY_TYPES, Subject
 from analytics.windows import DAY, MICROSECOND, floor, midnight
 from kit.storage.limited import number_within

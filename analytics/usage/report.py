@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import Max, Min
 
 from analytics.models import HourlyUsage, RecentUsage
-from analytics.rollups.upserts import adapt
+from analytics.rollups.definitions import adapt
 from analytics.usage.report_sql import Parts, Statement
 from analytics.usage.time_zone_buckets import Counts, add_up
 from analytics.windows import Window

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.definitions import accounts_condition, month_number
 from analytics.rollups.roll_up import PENDING_USAGE
-from analytics.rollups.upserts import accounts_condition, month_number
 from analytics.windows import DAY, MICROSECOND, Window, bucket_after, floor, midnight
 from kit.storage.by_database import by_database
 from kit.storage.loading import Parameter

@@ -21,8 +21,8 @@ from analytics.events.partitions import first_decision_id, month_after
 from analytics.events.retention import recorded_since
 from analytics.models import AccessEvent, ContentMonth, RequesterMonth, RequesterYear
 from analytics.models.usage import DAYS, MONTHS
+from analytics.rollups.definitions import adapt, month_number
 from analytics.rollups.roll_up import HAS_PENDING_ROWS, USAGE_LISTS
-from analytics.rollups.upserts import adapt, month_number
 from analytics.usage.report_sql import dialect
 from analytics.windows import DAY, MICROSECOND, Window, end_of_day
 from kit.http.errors import ServiceUnavailable

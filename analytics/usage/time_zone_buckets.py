@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from analytics.rollups.upserts import accounts_condition, adapt
+from analytics.rollups.definitions import accounts_condition, adapt
 from analytics.usage.report_sql import dialect
 from analytics.windows import MICROSECOND, Window, floor
 from kit.storage.loading import Parameter

@@ -1,4 +1,7 @@
-"""Events of wallets: `wallet.low`, `wallet.exhausted` and `wallet.topped_up`."""
+"""Events of wallets: `wallet.low`, `wallet.exhausted` and `wallet.topped_up`: their thresholds and objects.
+
+When one is due, and that `wallet.exhausted` comes once until credit is added, is decided in analytics.wallets.book.
+"""
 
 from collections.abc import Iterable, Mapping
 from copy import copy

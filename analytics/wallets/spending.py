@@ -1,4 +1,8 @@
-"""Spending from wallets, under the locks of their rows, in the transaction that records the decisions."""
+"""Spending from wallets, under the locks of their rows, in the transaction that records the decisions.
+
+Whether a decision's spends are all paid or none is decided by licensing.access.charging.paying, and by
+analytics.recording.spending_sql where a statement records the decisions without a transaction.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

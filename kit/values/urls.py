@@ -21,7 +21,7 @@ PCHAR = f"{UNRESERVED}{SUB_DELIMITERS}:@"
 
 # Most URLs are normal already, and checking that is several times faster than normalising.
 match_normal_url = re.compile(rf"https?://[a-z0-9.-]*[a-z0-9-](?=/)(?!.*/\.)/[{PCHAR}/]*(?:\?[{PCHAR}/?]*)?").fullmatch
-TO_BE_SPELLED = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
+TO_ESCAPE = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{PCHAR}/?]")
 # The character for each escape, in upper case.
 ESCAPES = {f"%{byte:02X}": quote_from_bytes(bytes([byte]), safe="") for byte in range(256)}
 MAX_LABEL = 63
@@ -76,24 +76,24 @@ def ascii_label(label: str) -> str:
 
 def normalised_path(path: str) -> str:
     """Return a URL path without dot segments (RFC 3986 §5.2.4); `/` if it is empty."""
-    characters: list[str] = []
+    segments: list[str] = []
     *parents, last = normalise_escapes(path).removeprefix("/").split("/")
     for segment in parents:
         if segment == "..":
-            del characters[-1:]
+            del segments[-1:]
         elif segment != ".":
-            characters.append(segment)
+            segments.append(segment)
     if last == "..":
-        del characters[-1:]
-    return "/".join(["", *characters, "" if last in (".", "..") else last])
+        del segments[-1:]
+    return "/".join(["", *segments, "" if last in (".", "..") else last])
 
 
 def normalise_escapes(part: str) -> str:
     """Return a path or query with unreserved characters decoded and everything else that needs it escaped, in upper
     case, including stray percent signs (RFC 3987 §3.1).
     """
-    return TO_BE_SPELLED.sub(one_spelled, part)
+    return TO_ESCAPE.sub(escape_one, part)
 
 
-def one_spelled(match: re.Match[str]) -> str:
+def escape_one(match: re.Match[str]) -> str:
     return ESCAPES.get(match[0].upper()) or quote(match[0], safe="")

@@ -56,11 +56,13 @@ class Decisions(Struct, frozen=True, gc=False):
     unwritten: Mapping[str, RequesterSnapshot]  # new or newly named requesters, stored with the decisions
 
     def need_transaction(self, *, keep_reply: bool) -> bool:
-        """Return whether no record confirms the key, an observed decision asks what a wallet has, or the record has
-        two of these: a spend, a limit's claim, a stored reply.
-        """
-        two = bool(self.spends) + self.claims + keep_reply > 1
-        return not self.entries or bool(self.rehearsals) or two
+        """Return whether one statement cannot record the decisions, or nothing confirms the key."""
+        if not self.entries:  # their record would confirm the key
+            return True
+        if self.rehearsals:  # an observed decision asks what a wallet has
+            return True
+        # A statement takes one of these: a spend, a limit's claim, a stored reply.
+        return bool(self.spends) + self.claims + keep_reply > 1
 
     def entries_while_awaited(self, is_awaited: Callable[[], bool]) -> Sequence[Entry]:
         """Return the entries; the record leaves out charges, spends and counts if nobody awaits the answer then."""
@@ -88,7 +90,7 @@ class Decisions(Struct, frozen=True, gc=False):
         return answers
 
 
-class Deciding:
+class DecisionMaker:
     """Makes the decisions of one request, one check after the other."""
 
     def __init__(
@@ -110,7 +112,7 @@ class Deciding:
         self.spends: dict[int, tuple[Spend, ...]] = {}
         self.rehearsals: dict[int, tuple[Spend, ...]] = {}
         self.unwritten: dict[str, RequesterSnapshot] = {}
-        self.also = [] if self.key_id is None else [self.key_id]  # further dependencies (accounts.plans.epochs)
+        self.further_dependencies = [] if self.key_id is None else [self.key_id]  # accounts.plans.epochs
 
     def answer(self, check: Check, place: int, decision_id: str, key: str) -> Answer | ApiError:
         """Decide the check at this index, and add its entry under this id unless it is a dry run."""
@@ -119,15 +121,15 @@ class Deciding:
             return not_found(check)
         requester = self.requesters[check.requester_id]
         if check.token is not None and (refusal := refusal_of_token(check.token, requester, self.now)) is not None:
-            self.also += requester.depends_on
+            self.further_dependencies += requester.depends_on
             return refusal
         if check.dry_run:
             return rehearse(check, item, self.requesters, self.now)
         if item.others:
-            self.also += [name for page in item.others for name in page.depends_on]
+            self.further_dependencies += [name for page in item.others for name in page.depends_on]
             item = strictest_page(check, item, self.requesters, self.now)
         if item.urls:
-            self.also += item.urls
+            self.further_dependencies += item.urls
         # A licence may cover a single item, and each access that a wallet pays for is decided separately.
         if check.names_item_alone and requester.licenses is None and not requester.wallets:
             shared = self.share_decision(check, item, requester)
@@ -140,11 +142,11 @@ class Deciding:
 
     def share_decision(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
         """Return the decision for this check and item. Items with equal policy and facts share one."""
-        kind = item.policy_key, item.fact_values
-        shared = self.alike.get(kind)
+        likeness = item.policy_key, item.fact_values
+        shared = self.alike.get(likeness)
         # Rate limits are counted in the order of the checks.
         if shared is None or (shared.counts and shared is not self.shared[-1]):
-            shared = self.alike[kind] = self.decide(check, item, requester)
+            shared = self.alike[likeness] = self.decide(check, item, requester)
         return shared
 
     def decide(self, check: Check, item: Item, requester: RequesterSnapshot) -> SharedDecision:
@@ -188,7 +190,7 @@ class Deciding:
             created=answer.created,
             rate_reset=answer.rate_reset,
             observed=decision.observed,
-            also=self.also,
+            also=self.further_dependencies,
         )
 
     def other_requester(self, edge: EdgeTerms) -> RequesterSnapshot | None:
@@ -196,7 +198,7 @@ class Deciding:
         if edge.and_requester_id is None:
             return None
         other = self.requesters[edge.and_requester_id]
-        self.also += other.depends_on
+        self.further_dependencies += other.depends_on
         if not other.is_written:
             self.unwritten[edge.and_requester_id] = other
         return other
@@ -269,18 +271,18 @@ def decide_checks(
     if grant is not None and grant.unlisted_signers_pay:
         checks = [admit_payer(check) for check in checks]
     checks, requesters = by_current_ids(checks, found.requesters)
-    making = Deciding(found, requesters, account, now, grant)
+    maker = DecisionMaker(found, requesters, account, now, grant)
     # Partitions are by id, so an event written after midnight still belongs to the month of its decision.
     texts, keys = ids.successive("dec", len(checks), ids.to_nanoseconds(now))
-    answers = [making.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
+    answers = [maker.answer(check, place, texts[place], keys[place]) for place, check in enumerate(checks)]
     return Decisions(
         account,
         now,
         answers,
-        making.named_entries() if making.unwritten else making.entries,
-        making.shared,
-        making.claims,
-        making.spends,
-        making.rehearsals,
-        making.unwritten,
+        maker.named_entries() if maker.unwritten else maker.entries,
+        maker.shared,
+        maker.claims,
+        maker.spends,
+        maker.rehearsals,
+        maker.unwritten,
     )

@@ -35,10 +35,10 @@ from kit.rest.lists.windows import WindowedPagination
 from kit.rest.resources import require_resource
 from kit.storage.code_points import by_code_point
 from licensing.content import services
+from licensing.content.bulk import ContentBulk
 from licensing.content.metadata import ATTRIBUTES, Attribute, AttributeKind
 from licensing.content.models import Content, Status
 from licensing.content.serializers import BulkOutcomeSerializer, BulkSerializer, ContentSerializer
-from licensing.content.upserts import ContentBulk
 from licensing.content.url_key import source_key
 from licensing.deletion_replies import DeletedSerializer, deletion_response
 from licensing.policies.facts import ContentType

@@ -56,8 +56,8 @@ def merge(requester: Requester, into: str) -> Requester:
     Requester.objects.filter(merged_into=source).update(merged_into=target)
     services.renew_all([source, target], [])
     audit.record("requester.merged", source, {}, {"into": target.requester_id})
-    names = Requester.objects.filter(merged_into=target).values_list("pk", flat=True)
-    epochs.invalidate(source.account_id, {target.epoch_name, *map(str, names)})
+    merged_keys = Requester.objects.filter(merged_into=target).values_list("pk", flat=True)
+    epochs.invalidate(source.account_id, {target.epoch_name, *map(str, merged_keys)})
     return target
 
 
@@ -94,8 +94,8 @@ def move_possessions(source: Requester, target: Requester) -> None:
     for unit, credit in sorted(moved_credit.items()):
         move_prepayment(source.account_id, source.pk, target.pk, unit, credit)
     for requester in (source, target):
-        wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
-        requester.wallets = [name_of(wallet) for wallet in wallets] or None
+        own_wallets = Wallet.objects.filter(requester=requester).order_by("created", "pk")
+        requester.wallets = [name_of(wallet) for wallet in own_wallets] or None
         requester.save(update_fields=["wallets"])
     move_counters(source.pk, target.pk)
 

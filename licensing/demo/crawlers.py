@@ -47,7 +47,7 @@ OTHER_HOST_PARTS = range(10, 255)
 class InventedNames(AddressNames):
     """Names of the log's addresses: those of CCBot verify it, visitors at others prove nothing."""
 
-    async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
+    async def is_named_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
         return "crawl.commoncrawl.org" in hosts and int(address.exploded.removeprefix(NETWORK)) in CCBOT_HOST_PARTS
 
 

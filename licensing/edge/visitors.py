@@ -174,7 +174,7 @@ async def identify_address(crawler: Crawler, address: str | None, names: Address
     if current_table.get().is_at(crawler, address):
         return Identification.ADDRESS
     parsed = parse_address(address) if crawler.hosts and address is not None else None
-    if parsed is not None and await names.lies_below(parsed, crawler.hosts):
+    if parsed is not None and await names.is_named_below(parsed, crawler.hosts):
         return Identification.REVERSE_DNS
     return None
 

@@ -26,10 +26,10 @@ from kit.values.json_values import JsonObject
 from kit.values.numbers import count_text, share_without
 from kit.values.timestamps import render_timestamp
 from kit.values.urls import host_of_url
+from licensing.content.bulk import ContentBulk
 from licensing.content.models import Content
 from licensing.content.serializers import ContentSerializer
 from licensing.content.services import linked_policy
-from licensing.content.upserts import ContentBulk
 from licensing.imports.dates import DateOrder, Order
 from licensing.imports.files import RowFile
 from licensing.imports.mapping import DATE, ColumnMapping, is_target, parse_text

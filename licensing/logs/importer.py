@@ -48,7 +48,6 @@ from licensing.visits.usage import Group, store_usage, tally_visits
 CHUNK = rows_at_a_time(5_000, 2_000)
 LINES_TO_DETECT = 100
 AHEAD = timedelta(minutes=1)  # clocks may differ
-HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page
 HOUR = timedelta(hours=1)
 UNASKED = re.compile(rf"{ASSET}(\?|$)")  # pages that the files in deploy/edge/ do not ask about
 
@@ -174,8 +173,8 @@ class LogImport(Decider):
                 totals.purged += 1
             elif UNASKED.match(uri):
                 totals.assets += 1
-            elif visit.status not in HAVE_PAGE:
-                totals.unsuccessful_by_status[status_class(visit.status)] += 1
+            elif not visit.has_page:
+                totals.not_taken_by_status[status_class(visit.status)] += 1
             elif self.is_open(url := f"https://{site_host}{escape_uri(uri)}"):
                 totals.open_pages += 1
             else:

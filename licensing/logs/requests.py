@@ -15,6 +15,7 @@ MAX_SHOWN_TEXT = 60  # characters of a text in a message
 MAX_ADDRESS = 200  # characters of an address
 match_request = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?").fullmatch
 ESCAPED = re.compile(r"\\(?:x|u00)([0-9A-Fa-f]{2})|\\(.)")
+HAVE_PAGE = frozenset({200, 203, 206})  # statuses of answers that have the page
 REFUSED_AS_NO_REQUEST = frozenset({400, 408})  # malformed, or nothing was sent in time
 SAFE_IN_PATHS = "/:@!$&'()*+,;=~"
 
@@ -46,6 +47,11 @@ class Visit(Struct, frozen=True, gc=False):
     def is_by_crawler(self) -> bool:
         """Whether the User-Agent has signs of a crawler, listed or not."""
         return has_signs(self.user_agent[:MAX_USER_AGENT])
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the visitor got the page. Other requests are not imported: `notTaken`."""
+        return self.status in HAVE_PAGE
 
 
 def build_visit(moment: datetime, values: Mapping[str, str]) -> Visit:

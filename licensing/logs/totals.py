@@ -32,9 +32,7 @@ class LogTotals:
     in_live_hours: int = 0
     purged: int = 0
     not_requests: int = 0  # headers, and what the server logs about itself
-    unsuccessful_by_status: Counter[str] = dataclasses.field(
-        default_factory=Counter
-    )  # by class of status, such as 4xx
+    not_taken_by_status: Counter[str] = dataclasses.field(default_factory=Counter)  # by class of status, such as 4xx
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
     identifications: Counter[str] = dataclasses.field(default_factory=Counter)
     prices_by_currency: defaultdict[str, Decimal] = dataclasses.field(default_factory=lambda: defaultdict(Decimal))
@@ -70,7 +68,7 @@ class LogTotals:
             "of other hosts": self.other_hosts,
             "of pages open to everybody": self.open_pages,
             "of assets": self.assets,
-            **{f"answered with {name}": number for name, number in sorted(self.unsuccessful_by_status.items())},
+            **{f"answered with {name}": number for name, number in sorted(self.not_taken_by_status.items())},
             "of hours with a proxy": self.in_live_hours,
             "of purged times": self.purged,
             "without a request": self.not_requests,
@@ -120,11 +118,11 @@ def present_import(totals: LogTotals, site: Site, log_format: str | None, *, dry
             "assets": totals.assets,
             "live": totals.in_live_hours,
             "purged": totals.purged,
-            "notTaken": totals.unsuccessful_by_status.total(),
+            "notTaken": totals.not_taken_by_status.total(),
             "notRequests": totals.not_requests,
         },
         "notTakenByStatus": [
-            {"status": name, "count": count} for name, count in sorted(totals.unsuccessful_by_status.items())
+            {"status": name, "count": count} for name, count in sorted(totals.not_taken_by_status.items())
         ],
         "malformed": totals.malformed,
         "notes": totals.notes,

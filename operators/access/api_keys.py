@@ -32,7 +32,7 @@ from operators.access.key_pages import (
     note_seen,
     show_once,
 )
-from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusals_at_sites
+from operators.access.proxy_refusals import NO_REFUSAL, refusal_in_words, refusals_at_sites
 from operators.base.fields import Values
 from operators.base.filters import OptionsFilter, RelatedFilter
 from operators.base.forms.confirmation import Confirmation, confirmed_action

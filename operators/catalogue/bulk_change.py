@@ -17,8 +17,8 @@ from django.http import HttpRequest
 from kit.http.errors import ApiError, ValidationFailed
 from kit.rest.bulk import Row
 from kit.values.json_values import Validated
+from licensing.content.bulk import ContentBulk
 from licensing.content.models import Content
-from licensing.content.upserts import ContentBulk
 from operators.catalogue.uploads import Upload
 
 STEP_SECONDS = 2.0

@@ -22,7 +22,7 @@ from licensing.visits.proxy_networks import (
     find_proxy_networks,
     newest_visits,
 )
-from operators.access.refused_proxies import NO_REFUSAL, refusal_in_words, refusal_of_site
+from operators.access.proxy_refusals import NO_REFUSAL, refusal_in_words, refusal_of_site
 from operators.base.links import change_url
 from operators.base.times import shown_time
 

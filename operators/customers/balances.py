@@ -1,4 +1,4 @@
-"""Balances of customers, who changed them, and the payments, credit and fees that their pages show."""
+"""Balances of customers, and the payments, credit and fees that their pages show."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,47 +6,25 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.db.models import Case, F, QuerySet, Sum, When
-from django.http import HttpRequest, QueryDict
+from django.db.models import F, QuerySet, Sum
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html_join
 
-from accounts.models import AuditEntry
 from analytics.ledger.due import book_due
-from analytics.models import BalanceChange, EntryType, LedgerEntry, Payment
+from analytics.models import BalanceChange, Payment
 from analytics.payments.models import PaymentKind
 from analytics.wallets.models import Grant, Wallet
 from analytics.wallets.stored_books import as_of
-from analytics.wallets.units import ACCESS, in_units
-from kit.values.amounts import TotalField
-from kit.values.currencies import in_full, round_to_minor_unit
+from analytics.wallets.units import in_units
+from kit.values.currencies import in_full
 from licensing.licenses.models import License
 from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import fee_text
-from operators.base.forms.confirmed_form import promised_at
 from operators.base.links import link_to
-from operators.base.scope import request_scope
-from operators.base.times import shown_time, time_in_words
-from operators.base.typed_numbers import editable_amount
+from operators.base.times import time_in_words
 
-# The sum of payments, less payouts.
-RECEIVED = Case(When(kind=PaymentKind.PAYOUT, then=-F("amount")), default=F("amount"), output_field=TotalField())
 MAX_FEES = 5  # shown, the nearest first
-MEND_OF_OTHER_DEBT = (
-    "A payment settles only what this customer owes in its currency: record what your bank credited, in the currency "
-    "that is owed, for the customer that owes it."
-)
-CREDIT_LACKING = (
-    "Credit stays {0} below 0. Once this is saved, add as much of it as was paid by Top up: paid, recorded already."
-)
-VOID_NUMBER = "That payment is void: enter another number, such as this one with -2."
-LIST_FILTERS, MAX_DIGITS = "_changelist_filters", 18  # the parameter by which Django passes on a list's filters
-PROMISE_BROKEN = (
-    "Nothing was saved, because the balance changed meanwhile: {}. If yours is another one, save it again."
-)
 
 
 def money_facts(requester: Requester, now: datetime) -> dict[str, str]:
@@ -139,109 +117,6 @@ def balance_in(requester: Requester, currency: str) -> Decimal:
 def balance_afterwards(balance: Decimal, currency: str) -> str:
     """Say what the balance becomes. Pass the one that a tried booking leaves, which is read in its transaction."""
     return f"Its balance is then: {balance_in_words(balance, currency)}."
-
-
-def check_promise(request: HttpRequest, requester: Requester, currency: str, until: datetime) -> None:
-    """Raise ValidationError if others changed the balance by `until` since the operator was promised what it would be.
-
-    Two people may record the same transfer. Charges of checks and fees do not count: they come all the time. Call it
-    while the customer or the account is held.
-    """
-    since = promised_at(request)
-    if since is None:
-        return
-    shared = {"account": requester.account_id, "requester": requester, "currency": currency}
-    between = {"created__gt": since, "created__lt": until}
-    payment = Payment.objects.filter(**shared, **between).order_by("-created").first()
-    adjustments = LedgerEntry.objects.filter(**shared, **between, type=EntryType.ADJUSTMENT)
-    other = payment or adjustments.order_by("-created").first()
-    if other is not None:
-        known = booking_in_words(getattr(other, "reverses", None) or other)
-        raise ValidationError(format_html(PROMISE_BROKEN, known))
-
-
-def booking_in_words(booking: Payment | LedgerEntry) -> SafeString:
-    """Return a link to a payment or an entry of the ledger, and who changed it last."""
-    return format_html("{}, {}", link_to(booking), latest_change(booking))
-
-
-def latest_change(booking: Payment | LedgerEntry) -> SafeString:
-    """Return the last change with its author and time, such as "created by clara 2026-11-30 14:03"."""
-    change = AuditEntry.objects.filter(resource_id=booking.pk).order_by("-created", "-pk").first()
-    if change is None:
-        return format_html("booked {}", shown_time(booking.created))
-    what = change.action.partition(".")[2]
-    return format_html("{} by {} {}", what, change.actor_name or change.actor_type, shown_time(change.created))
-
-
-def fraction_warnings(payment: Payment) -> list[str]:
-    """Warn of an amount that no bank transfers."""
-    if payment.amount == round_to_minor_unit(payment.amount, payment.currency):
-        return []
-    rounded = in_full(round_to_minor_unit(payment.amount, payment.currency), payment.currency)
-    return [f"No bank transfers {in_full(payment.amount, payment.currency)}. Rounded it is {rounded}."]
-
-
-def payment_warnings(payment: Payment, balance: Decimal) -> list[str]:
-    """Warn of credit that stays below 0, of money owed only in another currency, and of a merged customer's debt."""
-    payer = payment.requester
-    if balance + payment.amount > 0:
-        wallets = Wallet.objects.filter(requester=payer.current, unit=payment.currency)
-        lacking = [-book.wallet.balance for book in as_of(wallets, timezone.now()) if book.wallet.balance < 0]
-        return [CREDIT_LACKING.format(in_full(sum(lacking, Decimal(0)), payment.currency))] if lacking else []
-    debts = [(payer, debt, code) for code, debt in open_balances(payer)] + merged_balances(payer)
-    owed = [f"{debtor} owes {in_full(debt, code)}" for debtor, debt, code in debts if debt > 0]
-    if not owed:
-        return []
-    return [f"Nothing was owed in {payment.currency}. {', '.join(owed)}. {MEND_OF_OTHER_DEBT}"]
-
-
-def payout_warnings(payout: Payment, balance: Decimal) -> list[str]:
-    """Warn of a payout that exceeds what was paid, or paid in advance, and of credit that stays."""
-    warnings = []
-    if balance > 0:
-        warnings.append(
-            f"This is {in_full(min(balance, payout.amount), payout.currency)} more than was paid in advance."
-        )
-    paid = Payment.objects.filter(requester=payout.requester, currency=payout.currency, grant=None)
-    received = paid.aggregate(sum=Sum(RECEIVED))["sum"]
-    if received < 0:
-        unpaid = in_full(min(-received, payout.amount), payout.currency)
-        warnings.append(f"{unpaid} of it were never paid: they are from refunds, such as for a gift of credit.")
-    wallets = Wallet.objects.filter(requester=payout.requester.current, unit=payout.currency)
-    credit = sum((book.wallet.balance for book in as_of(wallets, timezone.now())), Decimal(0))
-    if credit > 0:
-        left = in_full(credit, payout.currency)
-        warnings.append(
-            f"{left} of credit stay in its wallets. If you give back what was paid for it, void the grant."
-        )
-    return warnings
-
-
-def payment_fields(requester: Requester, *, is_payout: bool = False) -> dict[str, str]:
-    """Return initial values of a payment's form: the customer, and what it owes or, for a payout, paid in advance, if
-    that is in one currency.
-
-    If it is nothing, the currency is the only one with a balance, or ever charged, or the account's.
-    """
-    own = {"account": requester.account_id, "requester_own_id": requester.requester_id}
-    changes = BalanceChange.objects.filter(account=requester.account_id, requester=requester)
-    sums = dict(sums_of(changes).exclude(currency=ACCESS).values_list("currency", "debt"))
-    due = {code: abs(debt) for code, debt in sums.items() if debt and (debt < 0) is is_payout}
-    if len(due) > 1:
-        return own
-    for code, amount in due.items():
-        return {**own, "amount": editable_amount(amount), "currency": code}
-    used = [code for code, debt in sums.items() if debt] or list(sums)
-    return {**own, "currency": used[0] if len(used) == 1 else requester.account.currency}
-
-
-def customer_of_list(request: HttpRequest) -> Requester | None:
-    """Return the customer by which the list was filtered that led to an add form."""
-    number = QueryDict(request.GET.get(LIST_FILTERS, "")).get("requester__id__exact", "")
-    if not number.isdecimal() or len(number) > MAX_DIGITS:
-        return None
-    return request_scope(request).narrow(Requester.objects.all()).filter(pk=number).first()
 
 
 def obligations(requester: Requester, now: datetime) -> list[tuple[str, str]]:

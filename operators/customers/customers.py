@@ -37,7 +37,7 @@ from operators.base.pages import EmptyState
 from operators.base.rights import right
 from operators.base.searching import find_requesters
 from operators.base.times import shown_time
-from operators.customers.balances import money_facts, payment_fields, totals_in_words
+from operators.customers.balances import money_facts, totals_in_words
 from operators.customers.customer_changes import CustomerChanges
 from operators.customers.customer_list import (
     FIGURES_ATTRIBUTE,
@@ -48,6 +48,7 @@ from operators.customers.customer_list import (
     ListFigures,
     list_figures,
 )
+from operators.customers.payment_help import payment_fields
 from operators.customers.quotas import unused_refills
 from operators.customers.refund_page import RefundPage
 from operators.customers.top_ups import top_up_confirmation

@@ -46,7 +46,7 @@ from operators.customers.adjustment_form import (
     returned_credit,
     was_prepaid,
 )
-from operators.customers.balances import booking_in_words, check_promise
+from operators.customers.double_bookings import booking_in_words, check_promise
 from operators.customers.refund_button import RefundableCharge, RefundButton
 
 

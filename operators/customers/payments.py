@@ -37,17 +37,14 @@ from operators.base.searching import CustomerSearch
 from operators.base.suggesting import SuggestingAdmin, SuggestionKind
 from operators.base.times import LocalDateTimeField, shown_time
 from operators.base.typed_numbers import editable_amount
-from operators.customers.balances import (
+from operators.customers.balances import balance_afterwards, balance_in
+from operators.customers.double_bookings import booking_in_words, check_promise, latest_change
+from operators.customers.payment_help import (
     LIST_FILTERS,
     RECEIVED,
     VOID_NUMBER,
-    balance_afterwards,
-    balance_in,
-    booking_in_words,
-    check_promise,
     customer_of_list,
     fraction_warnings,
-    latest_change,
     payment_fields,
     payment_warnings,
     payout_warnings,

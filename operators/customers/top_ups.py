@@ -37,7 +37,8 @@ from operators.base.forms.confirmed_form import FormConfirmation
 from operators.base.tickets import TicketField
 from operators.base.times import LocalDateTimeField, time_in_words
 from operators.customers.arrears import top_up_warnings
-from operators.customers.balances import VOID_NUMBER, check_promise
+from operators.customers.double_bookings import check_promise
+from operators.customers.payment_help import VOID_NUMBER
 
 RECORD, RECORDED, GIFT = "record", "recorded", "gift"
 PAYMENTS = [

@@ -24,7 +24,7 @@ from kit.storage.reading import use_memory
 from kit.storage.replica import Reading
 from licensing.sites.models import Site
 from licensing.sites.refused_proxies import is_refused
-from operators.access.refused_proxies import is_over, refusal_in_words, refusal_of_site
+from operators.access.proxy_refusals import is_over, refusal_in_words, refusal_of_site
 from operators.base.figures.charts import CHART_FILES, share
 from operators.base.figures.choice import MAX_ACCOUNTS, FigureSelection, chosen_window, days_in_words, read_selection
 from operators.base.links import change_url, list_url

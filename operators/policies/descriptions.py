@@ -1,16 +1,13 @@
-"""Rules, tests and versions of policies in words. Pure functions.
+"""Rules and tests of policies in words. Pure functions.
 
 The admin counts rules from 1; the API counts from 0, in `matchedRule` and paths as `rules[0]`.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
-from typing import Protocol, cast
+from typing import cast
 
-import orjson
 from msgspec import Struct
 
 from kit.values.faults import Fault
@@ -19,7 +16,7 @@ from licensing.policies.facts import DEFAULTS
 from licensing.policies.lint import lint
 from licensing.policies.policy_tests import PolicyTest, RequesterOfTest, render_expectation, specified_facts
 from licensing.policies.rules import parse_rule, parse_rules
-from operators.policies.rule_rows import RuleRow, in_evaluation_order, in_order, message_in_form, row_rule
+from operators.policies.rule_rows import RuleRow, in_order, message_in_form, row_rule
 
 IN_API = re.compile(r"rules\[(\d+)\](?:\.(\S+))?")
 
@@ -74,77 +71,8 @@ def describe_place(rule: RuleJson) -> str:
     return f"priority {rule['priority']:,}" if "priority" in rule else "no priority, so last"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A difference: `kind` is `added`, `removed`, `changed` or `same`; a missing side is empty."""
-
-    kind: str
-    what: str
-    before: str = ""
-    after: str = ""
-
-
 def describe_with_place(rule: RuleJson) -> str:
     return f"{describe_rule(rule)} ({describe_place(rule)})"
-
-
-class State(Protocol):
-    """A policy or one of its revisions."""
-
-    name: str
-    description: str | None
-    mode: str
-    default_action: str
-    rules: list[RuleJson]
-    tests: list[PolicyTest]
-
-
-def differences(before: State, after: State) -> list[Line]:
-    """Return the differences between two states, field by field and rule by rule."""
-    lines = [
-        Line("changed", what, str(old or "–"), str(new or "–"))
-        for what, old, new in (
-            ("Name", before.name, after.name),
-            ("Description", before.description, after.description),
-            ("Mode", before.mode, after.mode),
-            ("Otherwise", before.default_action, after.default_action),
-        )
-        if old != new and (old or new)
-    ]
-    lines += rule_differences(before.rules, after.rules)
-    for test in before.tests:
-        if test not in after.tests:
-            lines.append(Line("removed", "Example", before=describe_test(test)))
-    for test in after.tests:
-        if test not in before.tests:
-            lines.append(Line("added", "Example", after=describe_test(test)))
-    return lines
-
-
-def rule_differences(before: Sequence[RuleJson], after: Sequence[RuleJson]) -> list[Line]:
-    """Compare rule by rule in evaluation order, including unchanged rules."""
-    before, after = ([rule for _, rule in in_evaluation_order(rules)] for rules in (before, after))
-
-    def keys(rules: Sequence[RuleJson]) -> list[bytes]:
-        return [orjson.dumps(rule, option=orjson.OPT_SORT_KEYS) for rule in rules]
-
-    lines = []
-    for tag, first, last, begin, end in SequenceMatcher(None, keys(before), keys(after), False).get_opcodes():
-        old = range(first, last)
-        new = range(begin, end)
-        if tag == "equal":
-            lines += [Line("same", rule_name(index), after=describe_with_place(after[index])) for index in new]
-            continue
-        pairs = min(len(old), len(new))
-        for line, other in zip(old, new, strict=False):
-            if line == other:
-                what = rule_name(line)
-            else:
-                what = f"{rule_name(line)}, now {other + 1}"
-            lines.append(Line("changed", what, describe_with_place(before[line]), describe_with_place(after[other])))
-        lines += [Line("removed", rule_name(at), before=describe_with_place(before[at])) for at in old[pairs:]]
-        lines += [Line("added", rule_name(at), after=describe_with_place(after[at])) for at in new[pairs:]]
-    return lines
 
 
 class RuleInWords(Struct, frozen=True):
@@ -177,7 +105,7 @@ def lint_rows(rows: Sequence[RuleRow], default_action: str, now: datetime) -> li
     except Fault:
         return messages
     for finding in lint(rules, default_action, now):
-        for index, row in enumerate(arranged):
-            if f"{finding.path}.".startswith((f"rules[{index}].",)):
-                messages[int(row["row"])].append(with_rule_names(finding.message))
+        if place := IN_API.match(finding.path):
+            row = arranged[int(place[1])]
+            messages[int(row["row"])].append(with_rule_names(finding.message))
     return messages

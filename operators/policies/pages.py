@@ -31,15 +31,14 @@ from operators.base.mixins import EDIT
 from operators.base.pages import EmptyState, page
 from operators.base.times import shown_time
 from operators.policies.descriptions import (
-    Line,
     describe_row,
     describe_test,
     describe_with_place,
-    differences,
     lint_rows,
     place_in_words,
     with_rule_names,
 )
+from operators.policies.differences import Line, differences
 from operators.policies.form import PolicyForm
 from operators.policies.linked_items import (
     effects_on_users,

@@ -12,7 +12,8 @@ from operators.base.fields import Values
 from operators.base.forms.confirmation import Confirmation, confirm
 from operators.base.model_admin import ServiceAdmin
 from operators.base.pages import page
-from operators.policies.descriptions import Line, describe_with_place, differences, rule_name
+from operators.policies.descriptions import describe_with_place, rule_name
+from operators.policies.differences import Line, differences
 from operators.policies.linked_items import effects_on_users
 
 PAGE = 20

@@ -6,7 +6,7 @@ from django.urls import reverse
 from licensing.policies import services as policy_services
 from licensing.policies.describe_rule import describe_rule
 from licensing.policies.models import Policy
-from operators.policies.descriptions import rule_differences
+from operators.policies.differences import rule_differences
 from tests import factories, largest
 from tests.admin.forms import form_values, submit
 from tests.admin.racing import meeting

@@ -15,8 +15,8 @@ from analytics.ledger.entries import add_entries
 from analytics.models import ContentRevenue, RecentRevenue, RecentUsage, RequesterRevenue, TierRevenue
 from analytics.recording.recorder_sqlite import revenue_additions, usage_additions
 from analytics.rollups import roll_up as module
+from analytics.rollups.definitions import EVERY_PART, FirstParts
 from analytics.rollups.roll_up import revenue_statement, roll_up
-from analytics.rollups.upserts import EVERY_PART, FirstParts
 from analytics.usage.report import first_decision_hour, usage_report
 from analytics.usage.subject_usage import content_stats
 from analytics.windows import Window

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError
 
 from accounts.models import Account
+from licensing.content.bulk import ContentBulk
 from licensing.content.models import Content
-from licensing.content.upserts import ContentBulk
 from licensing.imports import importer
 from licensing.sites.services import update_site
 from tests import auditlog, factories

@@ -74,10 +74,10 @@ from operators.policies.rule_rows import MAX_TYPED
 from operators.policies.trial import MAX_TEXT
 
 MAX_COOKIES = LIMITS[b"cookie"].most
-MOST = 2.5  # times as long for twice the length
+MOST = 3  # times as long for twice the length; a scan from every position takes four times as long
 MOST_MEASURED = 64 * 1024  # characters; where the limit is higher, growth shows at this length, too
 FLOOR = 0.005  # seconds of processor time; a parser that is faster at its limit stops nobody
-ROUNDS = 4  # a busy machine disturbs single measurements
+ROUNDS = 10  # at most; a busy machine disturbs single measurements
 REPETITIONS = 2
 DOUBLINGS = 3  # a suspect's growth is the mean of so many: one alone may cross the size of the processor's cache
 

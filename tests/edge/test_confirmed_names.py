@@ -96,7 +96,7 @@ def test_name_servers_that_do_not_answer_say_nothing_about_the_address(records):
 
 
 def test_silent_name_servers_fail_the_lookup_in_time(monkeypatch):
-    monkeypatch.setattr(reverse_dns, "SECONDS", 0.05)
+    monkeypatch.setattr(reverse_dns, "LOOKUP_SECONDS", 0.05)
     with pytest.raises(LookupFailed):
         confirmed({(REVERSED, "PTR"): None})
 

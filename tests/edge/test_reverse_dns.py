@@ -128,9 +128,9 @@ def asks(names, *addresses):
     """Look all of them up at once."""
 
     async def asking():
-        many = [names.lies_below(ip_address(address), ("crawl.seeker.example",)) for address in addresses]
+        many = [names.is_named_below(ip_address(address), ("crawl.seeker.example",)) for address in addresses]
         found = await asyncio.gather(*many)
-        await asyncio.gather(*(lookup.task for lookup in list(names.waiting.values())))
+        await asyncio.gather(*(lookup.task for lookup in list(names.running.values())))
         return found
 
     return async_to_sync(asking)()
@@ -154,11 +154,11 @@ def test_a_visit_waits_no_longer_than_its_patience(seeker, monkeypatch):
 
     async def asking():
         hosts = ("crawl.seeker.example",)
-        first = await names.lies_below(ip_address(ADDRESS), hosts)
-        second = await asyncio.wait_for(names.lies_below(ip_address(ADDRESS), hosts), 60)
+        first = await names.is_named_below(ip_address(ADDRESS), hosts)
+        second = await asyncio.wait_for(names.is_named_below(ip_address(ADDRESS), hosts), 60)
         answered.set()
-        await names.waiting[ip_address(ADDRESS)].task
-        return first, second, await names.lies_below(ip_address(ADDRESS), hosts)
+        await names.running[ip_address(ADDRESS)].task
+        return first, second, await names.is_named_below(ip_address(ADDRESS), hosts)
 
     assert async_to_sync(asking)() == (False, False, True)
 
@@ -175,7 +175,7 @@ def test_a_lookup_that_fails_is_repeated_soon(seeker, error):
 
     names = in_memory(AddressNames(resolve))
     assert asks(names, ADDRESS) == [False]
-    assert (names.waiting, dict(names.of_networks)) == ({}, {})
+    assert (names.running, dict(names.of_networks)) == ({}, {})
     assert asks(names, ADDRESS) == [False]  # FAILED_SECONDS have not passed
     names.failed.clear()
     assert asks(names, ADDRESS) == [True]

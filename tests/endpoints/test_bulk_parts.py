@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounts import bulk
 from accounts.models import IdempotencyRecord
-from licensing.content.upserts import ContentBulk
+from licensing.content.bulk import ContentBulk
 from tests import factories
 
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL commits all rows together")

@@ -3,7 +3,7 @@ import json
 import pytest
 from django.db import IntegrityError
 
-from licensing.content import upserts
+from licensing.content import bulk
 from licensing.content.models import Content
 from tests import auditlog, factories
 from tests.endpoints.bulk_rows import params, statuses
@@ -163,7 +163,7 @@ def test_each_row_that_changes_something_leaves_an_audit_entry(api):
 
 
 def test_an_item_created_concurrently_is_found_by_the_next_attempt(api, account, monkeypatch):
-    write, calls = upserts.write_items, []
+    write, calls = bulk.write_items, []
 
     def late(items):
         calls.append(len(items))
@@ -171,6 +171,6 @@ def test_an_item_created_concurrently_is_found_by_the_next_attempt(api, account,
             raise IntegrityError("external_id_is_unique")
         write(items)
 
-    monkeypatch.setattr(upserts, "write_items", late)
+    monkeypatch.setattr(bulk, "write_items", late)
     assert statuses(send(api, FULL, {"title": "x"})) == [201, 201]
     assert (calls, Content.objects.count(), len(auditlog.entries(action="content.created"))) == ([2, 2], 2, 2)

@@ -25,7 +25,7 @@ from licensing.access.event_loop import snapshot
 from licensing.access.event_loop.callers import Sender
 from licensing.clients import services as client_services
 from licensing.content import services as content_services
-from licensing.content.upserts import ContentBulk, Row
+from licensing.content.bulk import ContentBulk, Row
 from licensing.licenses.services import revoke_license
 from licensing.policies import services as policy_services
 from licensing.sites import services as site_services

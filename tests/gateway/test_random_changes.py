@@ -24,8 +24,8 @@ from licensing.access.lookup.items import find_items
 from licensing.access.lookup.requesters import find_requesters
 from licensing.access.subjects import LookupResult
 from licensing.content import services as content_services
+from licensing.content.bulk import ContentBulk, Row
 from licensing.content.models import Content
-from licensing.content.upserts import ContentBulk, Row
 from licensing.licenses import services as license_services
 from licensing.licenses.models import License
 from licensing.policies import services as policy_services

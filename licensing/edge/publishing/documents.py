@@ -29,6 +29,7 @@ from licensing.sites.lookup import is_own_host
 from licensing.sites.models import Site, at_hosts
 
 ROWS = 5_000  # of items in memory at a time
+UNUSUAL_HOST = r"^https?://[^/]*[^a-z0-9.:/-]"  # with userinfo, escapes or another script
 
 
 def site_at(host: str, key: str | None) -> Site | None:
@@ -52,10 +53,6 @@ def site_at(host: str, key: str | None) -> Site | None:
         return verified
     unverified = list(sites[:2])
     return unverified[0] if len(unverified) == 1 else None
-
-
-# Matches hosts in unusual spellings: with userinfo, escapes or another script.
-UNUSUAL_HOST = r"^https?://[^/]*[^a-z0-9.:/-]"
 
 
 def terms_of_site(site: Site) -> list[Terms]:
@@ -85,6 +82,7 @@ def registered_items(site: Site) -> Iterator[Item]:
     items = Content.objects.of(site.account_id).filter(may_be_here)
     linked = items.order_by().values_list("policy_id", "policy__version").distinct()
     policies = compiled_policies.get({(policy, version) for policy, version in linked if policy is not None})
+    # Active ones last, since "archived" sorts after "active".
     rows = items.order_by("-status", "created", "pk").values_list("source", "status", "policy_id", "policy__version")
     for source, status, policy, version in rows.iterator(ROWS):
         page = RegisteredPage.from_url(source or "", settings.SAME_PAGE)

@@ -30,7 +30,7 @@ from licensing.edge.current_crawlers import current_table
 from licensing.edge.verification.models import VALID, AddressName, find_names_now, keep_names_now
 
 PATIENCE = 0.3  # seconds that visits wait for a lookup
-SECONDS = 3  # of a lookup
+LOOKUP_SECONDS = 3
 UNNAMED_SECONDS, FAILED_SECONDS = 600, 10  # before an address is looked up again: it has no name; DNS did not answer
 MAX_ADDRESSES = 10_000
 MAX_NAMES = 4  # PTR records to try per address
@@ -52,7 +52,7 @@ async def confirmed_name(address: Address, resolver: dns.asyncresolver.Resolver 
     """
     try:
         resolver = resolver or dns.asyncresolver.Resolver()
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(LOOKUP_SECONDS):
             records = await resolver.resolve_address(str(address), search=False)
             for record in list(records)[:MAX_NAMES]:
                 if await has_address(resolver, record.target, address):
@@ -87,12 +87,12 @@ class AddressNames:
         self.named: LRUCache[Address, AddressName] = LRUCache(MAX_ADDRESSES)
         self.unnamed: TTLCache[Address, bool] = TTLCache(MAX_ADDRESSES, UNNAMED_SECONDS)
         self.failed: TTLCache[Address, bool] = TTLCache(MAX_ADDRESSES, FAILED_SECONDS)
-        self.waiting: dict[Address, Lookup] = {}
+        self.running: dict[Address, Lookup] = {}
         self.of_networks: Counter[str] = Counter()  # lookups in progress
         self.stored: MicroBatch[str, AddressName | None] = MicroBatch(in_thread("names of addresses", find_names_now))
         self.keeping: MicroBatch[AddressName, None] = MicroBatch(in_thread("new names of addresses", keep_names_now))
 
-    async def lies_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
+    async def is_named_below(self, address: Address, hosts: tuple[str, ...]) -> bool:
         """Return whether the address has a verified name in one of these domains.
 
         Looks up an unknown address, and waits for it until the lookup's deadline.
@@ -113,20 +113,20 @@ class AddressNames:
         """Return the lookup of the address, a running one or a new one; None if there is to be none."""
         if not settings.CRAWLER_DNS or address in self.unnamed or address in self.failed or not is_public(address):
             return None
-        running = self.waiting.get(address)
+        running = self.running.get(address)
         network = str(ip_network((address, NETWORK_BITS[address.version]), strict=False))
         if running is not None:
             return running
-        if len(self.waiting) >= MAX_LOOKUPS or self.of_networks[network] >= MAX_LOOKUPS_OF_NETWORK:
+        if len(self.running) >= MAX_LOOKUPS or self.of_networks[network] >= MAX_LOOKUPS_OF_NETWORK:
             return None
         self.of_networks[network] += 1
-        task = asyncio.get_running_loop().create_task(self.read(address, network))
-        self.waiting[address] = lookup = Lookup(task, monotonic() + PATIENCE)
+        task = asyncio.get_running_loop().create_task(self.run(address, network))
+        self.running[address] = lookup = Lookup(task, monotonic() + PATIENCE)
         return lookup
 
-    async def read(self, address: Address, network: str) -> None:
+    async def run(self, address: Address, network: str) -> None:
         try:
-            await self.find(address)
+            await self.find_name(address)
         except LookupFailed as error:
             self.failed[address] = True
             logger.info("The name of %s could not be looked up: %s", address, error)
@@ -134,11 +134,11 @@ class AddressNames:
             self.failed[address] = True
             logger.exception("The name of %s could not be looked up", address)
         finally:
-            del self.waiting[address]
+            del self.running[address]
             self.of_networks[network] -= 1
             self.of_networks += Counter()  # drops zero counts
 
-    async def find(self, address: Address) -> None:
+    async def find_name(self, address: Address) -> None:
         """Take the address's name from the database, or from DNS into the database."""
         stored = await self.stored.submit(str(address))
         if stored is not None:

@@ -22,8 +22,8 @@ from licensing.policies.matching.attributes import (
     SCALARS,
     Value,
     parse_number,
-    parse_size,
     parse_value,
+    require_attributes,
 )
 
 ORDER: dict[str, tuple[Callable[[Decimal, Decimal], bool], str, str]] = {
@@ -121,7 +121,7 @@ Comparisons = dict[str, Comparison]
 
 def parse_comparisons(value: object, path: str = "") -> Comparisons:
     """Parse the condition. Raises Fault with everything that is invalid."""
-    condition = parse_size(value, path, CONDITION_RULE)
+    condition = require_attributes(value, path, CONDITION_RULE)
     expect(bool(condition), path, "Must name an attribute.")
     faults = Faults()
     comparisons = {}

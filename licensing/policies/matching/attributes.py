@@ -55,7 +55,7 @@ def exact(value: float | Decimal) -> Decimal:
     return Decimal(value)
 
 
-def parse_size(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
+def require_attributes(value: object, path: str, message: str = SHAPE) -> Mapping[str, object]:
     attributes = require_object(value, path, message)
     expect(len(attributes) <= MAX_KEYS, path, f"At most {MAX_KEYS} keys.")
     return attributes
@@ -65,7 +65,7 @@ def parse_attributes(value: object, path: str) -> Attributes:
     """Parse attributes. Raises Fault with every invalid key and value."""
     faults = Faults()
     parsed = {}
-    for name, attribute in parse_size(value, path).items():
+    for name, attribute in require_attributes(value, path).items():
         faults.expect(match_key(name) is not None, f"{path}.{name}", KEY_RULE)
         with faults:
             parsed[name] = parse_value(attribute, f"{path}.{name}")

@@ -37,6 +37,6 @@ async def fetch(url: str) -> Reply:
 
 if __name__ == "__main__":
     dns.asyncresolver.Resolver = resolver  # type: ignore[assignment, misc]
-    reverse_dns.PATIENCE = reverse_dns.SECONDS
+    reverse_dns.PATIENCE = reverse_dns.LOOKUP_SECONDS
     Directories.__init__.__defaults__ = (fetch,)
     execute_from_command_line(["manage.py", "serve", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""Describes proxies that are refused, by key and by site: since when, when last, and why."""
+"""Refusals of proxies in words, by key and by site: since when, when last and why; and when one is over."""
 
 from datetime import datetime, timedelta
 
