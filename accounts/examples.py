@@ -10,14 +10,14 @@ NEW_KEY: dict[str, object] = {
     "allowedIps": ["203.0.113.0/24", "2001:db8::7"],
     "allowedHosts": ["news.example"],
     "rateLimit": {"requests": 20, "period": "minute"},
-    "expiresAt": "2027-01-31T00:00:00Z",
+    "expiresAt": "2036-01-31T00:00:00Z",
 }
 KEY: dict[str, object] = {
     "id": KEY_ID,
     "object": "api_key",
     **NEW_KEY,
     "prefix": "svc_sk_7Qf2Lx",
-    "expiresAt": "2027-01-31T00:00:00.000000Z",
+    "expiresAt": "2036-01-31T00:00:00.000000Z",
     "createdAt": "2026-01-31T09:00:00.000000Z",
     "lastUsedAt": "2026-02-14T16:30:00.000000Z",
     "revokedAt": None,

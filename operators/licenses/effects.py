@@ -16,6 +16,7 @@ from licensing.content.models import Content
 from licensing.edge.visitors import ANONYMOUS, can_be_charged
 from licensing.licenses.fees import short_period
 from licensing.licenses.models import License
+from licensing.licenses.services import active_licenses
 from licensing.requesters.models import Requester
 from operators.base.figures.terms import NO_AMOUNT, access_price_text, fee_text, price_text, term_text
 from operators.base.forms.confirmed_form import FormConfirmation
@@ -28,6 +29,11 @@ from operators.policies.linked_items import condition_values, known_rules
 MAX_LICENSES, MAX_SUGGESTED = 5_000, 100
 MAX_COUNTED = 10_000  # items
 NOW_SECONDS = 60
+MAX_COMPARED = 100  # licences of a customer
+EARLIER = (
+    "The licence {0} ({1}) started earlier and covers the same items. Until it ends, accesses are charged by it, and "
+    "spend no quota of this one{2}."
+)
 
 
 def types_in_policies(account_ids: Iterable[str]) -> set[str]:
@@ -67,6 +73,29 @@ def holder_warnings(before: License | None, saved: License) -> list[str]:
         return []
     everybody = "Every visitor whom nothing identifies" if holder == ANONYMOUS else "Whoever sends this User-Agent"
     return [f"{everybody} is {holder}: this licence opens what it covers to all of them."]
+
+
+def earlier_license_warnings(saved: License, *, has_quota: bool) -> list[str]:
+    """Warn of a new licence beside one that started first: accesses are charged by that one, and spend its quota."""
+    others = active_licenses(License.objects.filter(requester=saved.requester_id), saved.starts_at)
+    first = others.filter(starts_at__lt=saved.starts_at).exclude(pk=saved.pk).order_by("starts_at", "pk")
+    overlapping = [
+        one
+        for one in first[:MAX_COMPARED]
+        if share_items(one, saved) and (has_quota or one.access_amount or saved.access_amount)
+    ]
+    of_type = [one for one in overlapping if one.license_type == saved.license_type]
+    if of_type:
+        return [EARLIER.format(of_type[0], term_text(of_type[0]), "")]
+    unless = f", unless the rule asks for {saved.license_type}"
+    return [EARLIER.format(one, term_text(one), unless) for one in overlapping[:1]]
+
+
+def share_items(one: License, other: License) -> bool:
+    """Whether two licences may cover the same item, as far as their scopes tell."""
+    scopes = [(one.content_ids, other.content_ids), (one.tags, other.tags), (one.policy_ids, other.policy_ids)]
+    covers_everything = not any(first for first, _ in scopes) or not any(second for _, second in scopes)
+    return covers_everything or any({*first} & {*second} for first, second in scopes)
 
 
 def describe_bookings(saved: License, known_entries: set[str]) -> list[str]:
@@ -160,6 +189,8 @@ def license_confirmation(
     if quota is not None:
         effects += quota.in_words()
     warnings = holder_warnings(before, saved) + type_warnings(before, saved)
+    if before is None:
+        warnings += earlier_license_warnings(saved, has_quota=quota is not None)
     if not (effects or warnings):
         return None
     requester: Requester = saved.requester

@@ -162,6 +162,25 @@ def test_a_licence_for_visitors_who_prove_nothing_is_warned_of(admin, account, c
     assert not License.objects.exists()
 
 
+def test_a_licence_that_an_earlier_one_leaves_unused_is_warned_of(admin, account, check):
+    ends = timezone.now() + timedelta(days=30)
+    given = {"account": account.pk, "requester_own_id": "org_acme", "access_amount": "2", "access_currency": "USD"}
+    earlier = factories.license(
+        account, per_access="0.07", expires_at=ends, content_ids=[factories.content(account).pk]
+    )
+    warning = f"The licence {earlier} ("
+    for license_type, more, expected in (
+        ("commercial", {}, f"{warning}|spend no quota of this one."),
+        ("research", {}, f"{warning}|spend no quota of this one, unless the rule asks for research."),
+        ("commercial", {"starts_at_0": f"{ends:%Y-%m-%d}", "starts_at_1": f"{ends + timedelta(hours=1):%H:%M}"}, None),
+        ("commercial", {"content_ids": factories.content(account).pk}, None),
+    ):
+        asked = submit(admin, ADD, **given, license_type=license_type, **more).content.decode()
+        assert "Issue this licence?" in asked
+        assert (warning in asked) == (expected is not None)
+        assert expected is None or all(part in asked for part in expected.split("|"))
+
+
 def test_the_confirmation_of_another_type_shows_its_revenue(admin, account, check):
     held = factories.license(account, license_type="comercial", price_amount=Decimal(100), price_currency="USD")
     reply = submit(admin, change_url(held), license_type="commercial")
